@@ -523,6 +523,7 @@ CREATE TABLE customers (
   default_payment_method_id uuid,
   sequence integer NOT NULL DEFAULT 1,
   locale text,
+  tax_id text,
   CONSTRAINT customers_company_id_default_payment_method_id_fkey FOREIGN KEY (company_id, default_payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT customers_locale_check CHECK ((locale ~ '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$'::text)),
@@ -2484,7 +2485,7 @@ BEGIN
       ) END,
       'seller', json_build_object('name', coalesce(s.legal_name, p.display_name, c.name), 'address', p.address,
         'tax_id', p.tax_id, 'email', p.support_email, 'website', p.website, 'color', p.color),
-      'buyer', json_build_object('name', b.first_name || ' ' || b.last_name, 'company', b.company, 'email', b.email,
+      'buyer', json_build_object('name', b.first_name || ' ' || b.last_name, 'company', b.company, 'tax_id', b.tax_id, 'email', b.email,
         'address', coalesce(nullif(m.billing_details -> 'address', 'null'), b.shipping_address)))
   FROM companies c JOIN invoice_settings s ON s.company_id = c.id LEFT JOIN company_profiles p ON p.company_id = c.id
   CROSS JOIN customers b

@@ -17,7 +17,7 @@ import { type Reply, someProduct, startTestService, type TestService } from './s
  * at a time, calls every GET that it allows, and opens every link in the answers.
  */
 
-const secrets = ['Zebulon', 'Quartermaine', 'zq@buyer.example', '5550123987', 'Quillfeather Ltd'];
+const secrets = ['Zebulon', 'Quartermaine', 'zq@buyer.example', '5550123987', 'Quillfeather Ltd', 'GB987654321'];
 const showsCustomers = (permission: MemberPermission): boolean =>
   permission.startsWith('customers:') || (permissionNotes[permission] ?? '').includes('complete objects');
 /** It shows the bodies of requests, and says so. */
@@ -49,6 +49,7 @@ before(async () => {
     last_name: 'Quartermaine',
     phone: '+15550123987',
     company: 'Quillfeather Ltd',
+    tax_id: 'GB987654321',
   });
   const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
   const { id: pm_id } = await post('/capture', { customer_id: customer, card });

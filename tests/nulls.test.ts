@@ -39,8 +39,8 @@ const coupon = ['description', 'amount', 'max_discount_amount', 'duration_in_cyc
 
 /** All fields that may be null, and no other. */
 const clearable: Readonly<Record<string, readonly string[]>> = {
-  createCustomer: ['company', 'locale', ...shippingAddress, 'metadata'],
-  updateCustomer: ['company', 'locale', ...shippingAddress, 'metadata'],
+  createCustomer: ['company', 'tax_id', 'locale', ...shippingAddress, 'metadata'],
+  updateCustomer: ['company', 'tax_id', 'locale', ...shippingAddress, 'metadata'],
   createCardToken: billingDetails,
   captureCard: billingDetails,
   attachPaymentMethod: billingDetails,
@@ -183,6 +183,7 @@ describe('null for a field that only describes', () => {
   it('is "not set" in a POST and clears in a PATCH: customers', () =>
     goesThrough('/v1/customers', 'createCustomer', someCustomer(), {
       company: 'Engines',
+      tax_id: 'DE123456789',
       shipping_address: somewhere,
       metadata: { a: 1 },
     }));

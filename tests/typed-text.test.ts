@@ -41,7 +41,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createCustomerSession: ['return_url'],
   createPaymentLink: ['success_url', 'coupon_code'],
   updatePaymentLink: ['success_url'],
-  updateProfile: ['website', 'customer_page.return_url'],
+  updateProfile: ['website', 'terms_url', 'customer_page.return_url'],
   updateInvoiceSettings: ['invoice_prefix', 'credit_note_prefix'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],

@@ -28,6 +28,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   'last-name': 'customer.last_name',
   phone: 'customer.phone',
   company: 'customer.company',
+  'tax-id': 'customer.tax_id',
   recipient: 'shipping.name',
   country: 'shipping.country',
   line1: 'shipping.line1',
@@ -80,6 +81,7 @@ export function createContact({ customer, collect }: Session): Contact {
       : `${valueOf('first-name')} ${valueOf('last-name')}`.trim();
 
   preparePhone(country);
+  prepareTaxId();
   country.addEventListener('change', () => arrangeAddress(country.value));
   arrangeAddress(country.value);
 
@@ -93,6 +95,7 @@ export function createContact({ customer, collect }: Session): Contact {
           last_name: valueOf('last-name'),
           phone: valueOf('phone'),
           ...(valueOf('company') && { company: valueOf('company') }),
+          ...(valueOf('company') && valueOf('tax-id') && { tax_id: valueOf('tax-id') }),
         },
       }),
       ...(asksShipping && {
@@ -110,12 +113,27 @@ export function createContact({ customer, collect }: Session): Contact {
     showProblems(problems) {
       const wrong = inputs.filter((input) => {
         const found = problems.find(({ field }) => field === fieldNames[input.name]);
-        if (found) input.showError(inWords(found.message, texts.fieldRefused));
+        if (found) input.showError(fieldProblem(found));
         return found;
       });
       return wrong[0];
     },
   };
+}
+
+function fieldProblem({ field, message }: Problem['field_errors'][number]): string {
+  if (field === fieldNames['tax-id']) return filled(texts.taxIdWrong, { example: 'DE123456789' });
+  return inWords(message, texts.fieldRefused);
+}
+
+/** Only companies have one. */
+function prepareTaxId(): void {
+  const company = byId('company', HTMLInputElement);
+  const show = (): void => {
+    byId('tax-id-field').hidden = byId('company-field').hidden || company.value.trim() === '';
+  };
+  company.addEventListener('input', show);
+  show();
 }
 
 const isEmail = (value: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value);

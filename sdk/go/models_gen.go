@@ -15,6 +15,7 @@ const (
 	CustomerFieldLastName               CustomerField = "last_name"
 	CustomerFieldPhone                  CustomerField = "phone"
 	CustomerFieldCompany                CustomerField = "company"
+	CustomerFieldTaxID                  CustomerField = "tax_id"
 	CustomerFieldLocale                 CustomerField = "locale"
 	CustomerFieldShippingAddress        CustomerField = "shipping_address"
 	CustomerFieldDefaultPaymentMethodID CustomerField = "default_payment_method_id"
@@ -862,6 +863,7 @@ type Customer struct {
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
 	Phone                  string           `json:"phone"`
 	Company                *string          `json:"company"`
+	TaxID                  *string          `json:"tax_id"`
 	Locale                 *string          `json:"locale"`
 	ShippingAddress        *ShippingAddress `json:"shipping_address"`
 	DefaultPaymentMethodID *string          `json:"default_payment_method_id"`
@@ -1603,6 +1605,7 @@ type InvoiceSeller struct {
 type InvoiceBuyer struct {
 	Name    string         `json:"name"`
 	Company *string        `json:"company"`
+	TaxID   *string        `json:"tax_id"`
 	Email   string         `json:"email"`
 	Address *PostalAddress `json:"address"`
 }
@@ -1997,6 +2000,8 @@ type CustomerCreate struct {
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
 	Phone   string      `svc:"phone,required"`
 	Company Opt[string] `svc:"company"`
+	// The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+	TaxID Opt[string] `svc:"tax_id"`
 	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
 	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
@@ -2013,6 +2018,8 @@ type CustomerUpdate struct {
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
 	Phone   Opt[string] `svc:"phone"`
 	Company Opt[string] `svc:"company"`
+	// The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+	TaxID Opt[string] `svc:"tax_id"`
 	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
 	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
@@ -2433,7 +2440,7 @@ type CheckoutSessionCreate struct {
 	CouponCode Opt[string] `svc:"coupon_code"`
 	// Whether the customer can enter a code.
 	AllowCoupons Opt[bool] `svc:"allow_coupons"`
-	// What the page asks for besides name, email address and phone number.
+	// What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional.
 	Collect  []CheckoutField     `svc:"collect"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
 	// A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address.
@@ -2483,7 +2490,7 @@ type PaymentLinkCreate struct {
 	CouponCode Opt[string] `svc:"coupon_code"`
 	// Whether the customer can enter a code.
 	AllowCoupons Opt[bool] `svc:"allow_coupons"`
-	// What the page asks for besides name, email address and phone number.
+	// What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional.
 	Collect  []CheckoutField     `svc:"collect"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
 	// How many payments the link takes. Payments in progress count.

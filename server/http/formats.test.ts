@@ -28,6 +28,11 @@ const cases: Readonly<Record<TextFormatName, { takes: string[]; refuses: string[
   'us-phone': { takes: ['+15551234567'], refuses: ['+1555123456', '+155512345678', '+25551234567', '15551234567'] },
   currency: { takes: ['usd', 'eur', 'jpy'], refuses: ['USD', 'us', 'dollar', ''], patternTakes: ['zzz'] },
   country: { takes: ['US', 'DE'], refuses: ['us', 'USA', ''], patternTakes: ['QQ'] },
+  'tax-id': {
+    takes: ['DE123456789', 'DE 123 456 789', 'CHE-123.456.789 MWST', '12-3456789', '12.345.678/0001-90'],
+    refuses: ['', ' 12', '12 ', 'evil.example/12', '12--34', '１２３４'],
+    patternTakes: ['none', 'DE12345', '1'],
+  },
   locale: {
     takes: ['de', 'de-AT', 'pt-BR', 'es-419', 'ar'],
     refuses: ['DE', 'de_AT', 'de-at', 'german', 'tlh', ''],

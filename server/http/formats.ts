@@ -2,6 +2,7 @@ import Format from 'typebox/format';
 import { languages, localeOfTag } from '../customer-texts/languages.ts';
 import { countries } from '../platform/countries.ts';
 import { currencies } from '../platform/currencies.ts';
+import { isTaxId, taxIdPattern } from '../platform/tax-ids.ts';
 
 /** Text formats, with the error message for a value that does not match. */
 
@@ -52,6 +53,12 @@ export const textFormats = {
     message: 'must be an uppercase ISO 3166-1 alpha-2 country code, for example US',
     pattern: '^[A-Z]{2}$',
     accepts: (value) => countries.has(value),
+  },
+  'tax-id': {
+    message:
+      'must be a tax ID in the form of its country, with the letters of the country if it has them, for example DE123456789',
+    pattern: taxIdPattern,
+    accepts: isTaxId,
   },
   locale: {
     message: `must be one of ${languages.join(', ')}, with a country if you like, for example de-AT`,

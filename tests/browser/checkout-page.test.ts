@@ -383,6 +383,27 @@ describe('the checkout page', () => {
     await changeProfile(contextOf(service), { terms_url: null });
   });
 
+  test('asks for a tax ID once a company is named, and says what is wrong with it', async () => {
+    const session = await sell({ collect: ['company'] });
+    await during(session.url, async ({ page, fields }) => {
+      const email = await fillContact(page);
+      await typeCard(fields);
+      const taxId = page.getByLabel('VAT number or tax ID (optional)');
+      assert.equal(await taxId.isVisible(), false);
+      await page.getByLabel('Company (optional)').fill('Engines');
+      await taxId.fill('DE12345');
+      await payButton(page).click();
+      await page.getByText('Enter the number with its country code, for example DE123456789.').waitFor();
+      await page.locator('#tax-id:focus').waitFor();
+      await checkLooks(page, 'checkout-company');
+      await taxId.fill('DE 123 456 789');
+      await payButton(page).click();
+      await completed(page);
+      const { body } = await service.call('GET', `/v1/customers?email=${encodeURIComponent(email)}`);
+      assert.deepEqual([body.data[0].company, body.data[0].tax_id], ['Engines', 'DE123456789']);
+    });
+  });
+
   test('shows pictures of products, which its policy allows', async () => {
     const pictured = await product('Pictured pot', 4900);
     const upload = await form(['file', await picture()]);

@@ -27,7 +27,8 @@ const order: Readonly<Record<string, string>> = {
   'ram:ApplicableHeaderTradeAgreement': 'ram:SellerTradeParty ram:BuyerTradeParty ram:SellerOrderReferencedDocument',
   'ram:SellerTradeParty':
     'ram:ID ram:Name ram:PostalTradeAddress ram:URIUniversalCommunication ram:SpecifiedTaxRegistration*',
-  'ram:BuyerTradeParty': 'ram:Name ram:DefinedTradeContact ram:PostalTradeAddress ram:URIUniversalCommunication',
+  'ram:BuyerTradeParty':
+    'ram:Name ram:DefinedTradeContact ram:PostalTradeAddress ram:URIUniversalCommunication ram:SpecifiedTaxRegistration',
   'ram:DefinedTradeContact': 'ram:PersonName',
   'ram:PostalTradeAddress':
     'ram:PostcodeCode ram:LineOne ram:LineTwo ram:CityName ram:CountryID ram:CountrySubDivisionName',

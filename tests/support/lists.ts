@@ -107,6 +107,7 @@ const blankCustomer = {
   first_name: 'Ada',
   last_name: 'Lovelace',
   company: null,
+  tax_id: null,
   locale: null,
   shipping_address: null,
   default_payment_method_id: null,

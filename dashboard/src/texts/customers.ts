@@ -17,6 +17,8 @@ export const customers = {
   phone: 'Phone',
   phoneHint: 'With country code, for example +15551234567.',
   company: 'Company',
+  taxId: 'Tax ID',
+  taxIdPlaceholder: 'Optional, for example DE123456789',
   tags: 'Tags',
   tagsHint: 'Separate tags with commas.',
   deleted: 'Deleted',

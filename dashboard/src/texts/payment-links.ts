@@ -35,7 +35,7 @@ export const paymentLinks = {
   captureManual: 'Later, by you',
   coupons: 'Customers can enter a coupon code',
   shipping: 'Ask for a shipping address',
-  company: 'Ask for a company name',
+  company: 'Ask for company name and tax ID',
   max: 'Maximum number of payments',
   maxHint: 'Leave empty for no limit.',
   ends: 'Ends on',

@@ -464,6 +464,26 @@ describe('bad input', () => {
     assert.equal(paid.body.status, 'completed', paid.text);
   });
 
+  it('as tax ID is checked, and kept with the company of a new customer', async () => {
+    const token = tokenOf(await createSession({ collect: ['company'] }));
+    for (const tax_id of ['DE12345', 'Visit evil.example/1']) {
+      const refused = await pay(token, { customer: { ...person(), company: 'Engines', tax_id } });
+      assert.deepEqual([refused.status, refused.body.error.param], [400, 'customer.tax_id']);
+    }
+    const email = `${randomUUID()}@example.com`;
+    const customer = { ...person(email), company: 'Engines', tax_id: 'de 123 456 789' };
+    assert.equal((await pay(token, { customer })).body.status, 'completed');
+    const byEmail = async () => (await service.call('GET', `/v1/customers?email=${email}`)).body.data[0];
+    assert.equal((await byEmail()).tax_id, 'DE123456789');
+    const other = tokenOf(await createSession({ collect: ['company'] }));
+    const phone = somePhone();
+    assert.equal(
+      (await pay(other, { customer: { ...customer, phone, tax_id: 'ATU12345678' } })).body.status,
+      'completed',
+    );
+    assert.equal((await byEmail()).tax_id, 'DE123456789', 'a stranger does not change the data of a customer');
+  });
+
   it('leads nowhere with a wrong token, or from another page', async () => {
     const token = tokenOf(await createSession());
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;

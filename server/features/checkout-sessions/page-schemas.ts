@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { line, name, phone, typedEmail, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { hasLink } from '../../platform/web-addresses.ts';
+import { taxId } from '../customers/schemas.ts';
 import { shippingInput } from '../orders/schemas.ts';
 
 /** What the checkout page sends. */
@@ -34,6 +35,7 @@ const customer = Type.Object(
     last_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
     phone: phone(),
     company: Type.Optional(withoutAddress(line({ maxLength: limits.pageNameLength }))),
+    tax_id: Type.Optional(taxId),
   },
   { additionalProperties: false },
 );

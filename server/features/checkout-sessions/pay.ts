@@ -138,13 +138,14 @@ async function customerOf(
   const known = await findCustomerByEmail(context, details.email);
   // A customer that an earlier try of this session created is still new.
   if (known) return { id: known.id, isNew: known.id === session.made_customer_id };
-  const { email, first_name, last_name, phone, company } = details;
+  const { email, first_name, last_name, phone, company, tax_id } = details;
   const input = {
     email,
     first_name,
     last_name,
     phone,
     ...(company !== undefined && { company }),
+    ...(tax_id !== undefined && { tax_id }),
     ...(context.locale !== undefined && { locale: context.locale }),
   };
   return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };

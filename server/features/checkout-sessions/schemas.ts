@@ -72,7 +72,8 @@ export const offerFields = {
   collect: defaulting(
     uniqueStrings(collected as never, {
       maxItems: 2,
-      description: 'What the page asks for besides name, email address and phone number.',
+      description:
+        'What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional.',
     }),
     [] as never,
   ),

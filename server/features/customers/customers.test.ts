@@ -83,6 +83,7 @@ describe('creating a customer', () => {
   test('returns 201 with every field, at the top level', async () => {
     const fields = someCustomer({
       company: 'Analytical Engines',
+      tax_id: 'GB123456789',
       shipping_address: { name: 'Ada', line1: '1 Main St', city: 'London', postal_code: 'N1', country: 'GB' },
       tags: ['vip', 'early'],
       metadata: { crm_id: 'c-1', nested: { list: [1, 'two', null] } },
@@ -147,6 +148,14 @@ describe('creating a customer', () => {
   test('null for company and shipping_address is the same as leaving them out', async () => {
     const { company, shipping_address } = await created({ company: null, shipping_address: null });
     assert.deepEqual([company, shipping_address], [null, null]);
+  });
+
+  test('tax_id has the form of its country, and is stored without spaces', async () => {
+    assert.equal((await created({ tax_id: 'DE 123 456 789' })).tax_id, 'DE123456789');
+    assert.equal((await created({ tax_id: '12-3456789' })).tax_id, '12-3456789');
+    for (const wrong of ['DE12345678', 'none', '', 'evil.example/12']) {
+      assertFieldErrors(await post(someCustomer({ tax_id: wrong })), { tax_id: 'invalid_format' });
+    }
   });
 
   for (const field of ['first_name', 'last_name', 'company']) {
@@ -489,15 +498,24 @@ describe('updating a customer', () => {
 
   test('every create field can change', async () => {
     const { id } = await created();
-    const fields = { ...someCustomer(), first_name: 'Grace', last_name: 'Hopper', company: 'Navy', tags: ['t'] };
+    const fields = {
+      ...someCustomer(),
+      first_name: 'Grace',
+      last_name: 'Hopper',
+      company: 'Navy',
+      tax_id: 'FI12345678',
+      tags: ['t'],
+    };
     const reply = await changed(id, fields);
     assert.deepEqual(Object.fromEntries(Object.keys(fields).map((name) => [name, reply[name]])), fields);
     assert.deepEqual((await get(id)).body, reply);
   });
 
-  test('null clears company', async () => {
-    const { id } = await created({ company: 'Engines' });
-    assert.equal((await changed(id, { company: null })).company, null);
+  test('null clears company and tax_id', async () => {
+    const { id } = await created({ company: 'Engines', tax_id: 'GB 123 4567 89' });
+    assert.equal((await changed(id, { company: null })).tax_id, 'GB123456789');
+    const cleared = await changed(id, { tax_id: null });
+    assert.deepEqual([cleared.company, cleared.tax_id], [null, null]);
   });
 
   for (const field of ['email', 'first_name', 'last_name', 'phone', 'tags']) {

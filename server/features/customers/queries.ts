@@ -17,6 +17,7 @@ export interface CustomerRow {
   last_name: string;
   phone: string;
   company: string | null;
+  tax_id: string | null;
   locale: string | null;
   shipping_address: ShippingAddress | null;
   default_payment_method_id: string | null;
@@ -41,7 +42,7 @@ export interface CustomerKeys {
 
 const columns =
   'id, email, first_name, last_name, phone, company, shipping_address, default_payment_method_id, tags, metadata, ' +
-  'sequence, updated_at, deleted_at, locale';
+  'sequence, updated_at, deleted_at, locale, tax_id';
 
 function values(companyId: string, row: CustomerRow, keys: CustomerKeys): unknown[] {
   return [
@@ -60,6 +61,7 @@ function values(companyId: string, row: CustomerRow, keys: CustomerKeys): unknow
     keys.searchWords,
     row.updated_at,
     row.locale,
+    row.tax_id,
   ];
 }
 
@@ -73,9 +75,9 @@ export async function insertCustomer(
   await db.query(
     `WITH made AS (
      INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
-       shipping_address, tags, metadata, search, updated_at, locale)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14, $15))
-     ${insertingEvents(16)}`,
+       shipping_address, tags, metadata, search, updated_at, locale, tax_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14, $15, $16))
+     ${insertingEvents(17)}`,
     [...values(companyId, row, keys), ...eventValues([created])],
   );
 }
@@ -90,7 +92,7 @@ export async function updateCustomer(
     `UPDATE customers SET email = $3, email_key = $4, first_name = $5, last_name = $6, phone = $7,
        phone_key = CASE WHEN phone = $7 AND phone_key IS NULL THEN NULL ELSE $8 END,
        company = $9, shipping_address = $10, tags = $11, metadata = $12, search = array_to_tsvector($13::text[]),
-       updated_at = $14, locale = $15, sequence = sequence + 1
+       updated_at = $14, locale = $15, tax_id = $16, sequence = sequence + 1
      WHERE company_id = $1 AND id = $2`,
     values(companyId, row, keys),
   );

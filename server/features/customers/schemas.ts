@@ -62,6 +62,14 @@ const ownPhone = phone({
 const ownLocale = locale(
   'The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.',
 );
+export const taxId = line({
+  format: 'tax-id',
+  maxLength: limits.taxIdLength,
+  description:
+    'The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, ' +
+    'Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.',
+  examples: ['DE123456789'],
+});
 const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
   description: 'Your own labels. You can filter customers by them.',
@@ -79,6 +87,7 @@ export const customerCreate = Type.Object(
   {
     ...input,
     company: Type.Optional(clearable(name())),
+    tax_id: Type.Optional(clearable(taxId)),
     locale: Type.Optional(clearable(ownLocale)),
     shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: defaulting(tags, []),
@@ -95,6 +104,7 @@ export const customerUpdate = Type.Object(
     last_name: Type.Optional(input.last_name),
     phone: Type.Optional(input.phone),
     company: Type.Optional(clearable(name())),
+    tax_id: Type.Optional(clearable(taxId)),
     locale: Type.Optional(clearable(ownLocale)),
     shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: Type.Optional(tags),
@@ -122,6 +132,7 @@ export const customer = Type.Object(
     last_name: input.last_name,
     phone: ownPhone,
     company: nullable(Type.String()),
+    tax_id: nullable(Type.String({ examples: ['DE123456789'] })),
     locale: nullable(ownLocale),
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
@@ -144,6 +155,7 @@ export const customer = Type.Object(
         last_name: 'Lovelace',
         phone: '+15551234567',
         company: null,
+        tax_id: null,
         locale: 'de-AT',
         shipping_address: null,
         default_payment_method_id: null,

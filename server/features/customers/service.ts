@@ -6,6 +6,7 @@ import { isUnchanged } from '../../platform/changed-fields.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { e164 } from '../../platform/phone.ts';
+import { taxIdOf } from '../../platform/tax-ids.ts';
 import {
   type CustomerFilters,
   type CustomerKeys,
@@ -60,6 +61,7 @@ function toWire(row: CustomerRow): Customer {
     last_name: row.last_name,
     phone: row.phone,
     company: row.company,
+    tax_id: row.tax_id,
     locale: row.locale,
     shipping_address: row.shipping_address,
     default_payment_method_id: row.default_payment_method_id,
@@ -98,6 +100,8 @@ function addressOf(input: ShippingAddressInput, id: string): ShippingAddress {
   };
 }
 
+const taxIdIn = (text: string | null | undefined): string | null => (text ? taxIdOf(text) : null);
+
 const uniqueConstraints: Readonly<Record<string, { code: ErrorCode; field: string; what: string }>> = {
   customers_email: { code: 'email_already_exists', field: 'email', what: 'email address' },
   customers_phone: { code: 'phone_already_exists', field: 'phone', what: 'phone number' },
@@ -130,6 +134,7 @@ export async function createCustomer(
     last_name: input.last_name,
     phone: e164(input.phone),
     company: input.company ?? null,
+    tax_id: taxIdIn(input.tax_id),
     locale: input.locale ?? null,
     shipping_address: input.shipping_address ? addressOf(input.shipping_address, newId(nowMs)) : null,
     default_payment_method_id: null,
@@ -330,6 +335,7 @@ function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): Cus
     last_name: input.last_name ?? current.last_name,
     phone: input.phone === undefined ? current.phone : e164(input.phone),
     company: input.company === undefined ? current.company : input.company,
+    tax_id: input.tax_id === undefined ? current.tax_id : taxIdIn(input.tax_id),
     locale: input.locale === undefined ? current.locale : input.locale,
     shipping_address:
       address === undefined

@@ -81,6 +81,7 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     last_name: ({ last_name }) => last_name,
     phone: ({ phone }) => phone,
     company: ({ company }) => company,
+    tax_id: ({ tax_id }) => tax_id,
     locale: ({ locale }) => locale,
     tags: ({ tags }) => tags.join(' '),
     created_at: ({ created_at }) => created_at,

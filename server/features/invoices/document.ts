@@ -180,9 +180,15 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eI
 }
 
 /** A stranger may have typed these on a checkout page, so a name or company that is a link is left out. */
-function buyerLines({ buyer: { name, company, email, address } }: InvoiceContent): string[] {
+function buyerLines({ buyer: { name, company, tax_id, email, address } }: InvoiceContent): string[] {
   const addressed = addressLines(address).filter((line) => !hasLink(line));
-  return present([company && !hasLink(company) && company, !readsLikeAddress(name) && name, ...addressed, email]);
+  return present([
+    company && !hasLink(company) && company,
+    !readsLikeAddress(name) && name,
+    ...addressed,
+    tax_id && invoiceTexts.taxId(tax_id),
+    email,
+  ]);
 }
 
 function shipToLines({ shipping }: InvoiceContent): string[] {

@@ -116,6 +116,19 @@ describe('an e-invoice', () => {
     for (const id of ['12/345/67890', 'ZZ123', 'DE']) assert.deepEqual(registration(id), [`FC ${id}`]);
   });
 
+  it('names the buyer by a VAT ID, and by no other number', () => {
+    const registered = (tax_id: string | null): string[] => {
+      const xml = readXml(xmlOfInvoice(changed(sample, { buyer: { ...sample.content.buyer, tax_id } })) ?? '');
+      assert.deepEqual(brokenRules(xml), [], tax_id ?? 'none');
+      return everyNode(xml)
+        .filter(({ name }) => name === 'ram:BuyerTradeParty')
+        .flatMap(({ children }) => children.filter(({ name }) => name === 'ram:SpecifiedTaxRegistration'))
+        .flatMap(({ children }) => children.map(({ text, attributes }) => `${attributes.schemeID} ${text}`));
+    };
+    assert.deepEqual(registered('ATU12345678'), ['VA ATU12345678']);
+    for (const id of ['12-3456789', null]) assert.deepEqual(registered(id), []);
+  });
+
   it('is missing what it needs, by name', () => {
     const { seller } = sample.content;
     const address = seller.address ?? undefined;

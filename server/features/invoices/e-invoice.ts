@@ -255,6 +255,7 @@ function agreementOf({ content }: InvoiceRow, complete: Complete): Element | und
   const { seller, buyer, order_number } = content;
   const { sellerTaxId, sellerAddress, buyerName, buyerAddress } = complete;
   const vatId = vatIdOf(sellerTaxId);
+  const buyerVatId = vatIdOf(xmlText(buyer.tax_id ?? ''));
   const contact =
     buyer.company === null ? undefined : group('ram:DefinedTradeContact', text('ram:PersonName', buyer.name));
   return group(
@@ -271,7 +272,16 @@ function agreementOf({ content }: InvoiceRow, complete: Complete): Element | und
         text('ram:ID', vatId ?? sellerTaxId, { schemeID: vatId === undefined ? codes.taxNumber : codes.vatId }),
       ),
     ),
-    group('ram:BuyerTradeParty', text('ram:Name', buyerName), contact, addressOf(buyerAddress), emailOf(buyer.email)),
+    group(
+      'ram:BuyerTradeParty',
+      text('ram:Name', buyerName),
+      contact,
+      addressOf(buyerAddress),
+      emailOf(buyer.email),
+      buyerVatId === undefined
+        ? undefined
+        : group('ram:SpecifiedTaxRegistration', text('ram:ID', buyerVatId, { schemeID: codes.vatId })),
+    ),
     group('ram:SellerOrderReferencedDocument', text('ram:IssuerAssignedID', order_number)),
   );
 }

@@ -108,6 +108,20 @@ describe('the invoice of a payment', () => {
     await changeProfile(contextOf(service), { tax_id: 'DE123456789', address: sellerAddress });
   });
 
+  it('names company and tax ID of the customer as they were when it was paid', async () => {
+    const own = await openShop(service);
+    const change = (body: object): Promise<Reply> => service.call('PATCH', `/v1/customers/${own.customerId}`, { body });
+    await change({ company: 'Motoren AG', tax_id: 'CHE-123.456.789 MWST' });
+    const { id } = await succeeded(service, own);
+    await change({ company: 'Later', tax_id: 'ATU12345678' });
+    const [invoice] = await documentsOf(id);
+    assert.deepEqual([invoice?.buyer.company, invoice?.buyer.tax_id], ['Motoren AG', 'CHE123456789MWST']);
+    assertPrints(await printed(invoice?.id), 'Motoren AG', 'Tax ID: CHE123456789MWST');
+    const without = await openShop(service);
+    const [plain] = await documentsOf((await succeeded(service, without)).id);
+    assert.equal(plain?.buyer.tax_id, null);
+  });
+
   it('shows the discount, and a total of zero has an invoice too', async () => {
     for (const [percentage, amount] of [
       [25, 3675],

@@ -48,6 +48,8 @@ export interface InvoiceContent {
   readonly buyer: {
     readonly name: string;
     readonly company: string | null;
+    /** Invoices from before customers had one lack it. */
+    readonly tax_id?: string | null;
     readonly email: string;
     readonly address: PostalAddress | null;
   };

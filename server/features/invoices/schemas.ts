@@ -40,6 +40,7 @@ const buyer = Type.Object(
   {
     name: Type.String(),
     company: nullable(Type.String()),
+    tax_id: nullable(Type.String()),
     email: Type.String(),
     address: nullable(postalAddress),
   },
@@ -143,7 +144,7 @@ export const invoice = Type.Object(
           },
           tax_id: 'DE123456789',
         },
-        buyer: { name: 'Grace Hopper', company: null, email: 'grace@example.com', address: null },
+        buyer: { name: 'Grace Hopper', company: null, tax_id: null, email: 'grace@example.com', address: null },
         e_invoice_missing: [],
         issued_on: '2026-02-11',
         livemode: false,

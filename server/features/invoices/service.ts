@@ -64,7 +64,7 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean): Invoice {
     currency: row.currency,
     ...amountsOf(row),
     seller: { name: seller.name, address: seller.address, tax_id: seller.tax_id },
-    buyer: isBuyerShown ? { ...buyer, address: addressOf(buyer.address) } : null,
+    buyer: isBuyerShown ? { ...buyer, tax_id: buyer.tax_id ?? null, address: addressOf(buyer.address) } : null,
     e_invoice_missing: isBuyerShown ? missingIn(row) : null,
     issued_on: dayIn(idTimeMs(row.id), content.time_zone),
     livemode: content.mode === 'live',

@@ -22,6 +22,7 @@ const draftOf = (customer?: Customer) => ({
   last_name: customer?.last_name ?? '',
   phone: customer?.phone ?? '',
   company: customer?.company ?? '',
+  tax_id: customer?.tax_id ?? '',
   tags: customer?.tags.join(', ') ?? '',
   metadata: metadataText(customer?.metadata ?? {}),
   shipping_address: addressDraft(customer?.shipping_address),
@@ -34,6 +35,7 @@ const bodyOf = (draft: Draft) => ({
   last_name: draft.last_name,
   phone: draft.phone.replaceAll(/[\s()-]/g, ''),
   company: draft.company.trim() || null,
+  tax_id: draft.tax_id.trim() || null,
   tags: draft.tags
     .split(',')
     .map((tag) => tag.trim())
@@ -48,6 +50,7 @@ const fields = editedFields<Draft>({
   last_name: customers.lastName,
   phone: customers.phone,
   company: customers.company,
+  tax_id: customers.taxId,
   tags: customers.tags,
   metadata: common.metadata,
   shipping_address: {
@@ -79,9 +82,10 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
           <TextField form={form} name="last_name" label={customers.lastName} />
         </FieldRow>
         <TextField form={form} name="email" label={customers.email} type="email" />
+        <TextField form={form} name="phone" label={customers.phone} type="tel" hint={customers.phoneHint} />
         <FieldRow>
-          <TextField form={form} name="phone" label={customers.phone} type="tel" hint={customers.phoneHint} />
           <TextField form={form} name="company" label={customers.company} placeholder={common.optional} />
+          <TextField form={form} name="tax_id" label={customers.taxId} placeholder={customers.taxIdPlaceholder} />
         </FieldRow>
         <TextField form={form} name="tags" label={customers.tags} hint={customers.tagsHint} />
         <AddressField form={form} name="shipping_address" label={customers.shippingAddress} />

@@ -108,6 +108,7 @@ function Details({ customer }: { customer: Customer }) {
                 [common.id, <CopyId key="id" id={customer.id} />],
                 [customers.phone, customer.phone],
                 [customers.company, customer.company],
+                customer.tax_id !== null && [customers.taxId, customer.tax_id],
                 [customers.tags, customer.tags.join(', ') || '—'],
                 address && [customers.shippingAddress, <Address key="address" address={address} />],
                 [common.created, <DateTime key="created" at={customer.created_at} />],

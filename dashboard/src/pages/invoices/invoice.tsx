@@ -79,7 +79,10 @@ function Details({ invoice }: { invoice: Invoice }) {
             ],
             invoice.corrects_id !== null && [invoices.corrects, <Corrected key="corrects" id={invoice.corrects_id} />],
             [invoices.seller, [seller.name, seller.tax_id].filter(Boolean).join(' · ')],
-            buyer !== null && [invoices.buyer, [buyer.company, buyer.name, buyer.email].filter(Boolean).join(' · ')],
+            buyer !== null && [
+              invoices.buyer,
+              [buyer.company, buyer.name, buyer.tax_id, buyer.email].filter(Boolean).join(' · '),
+            ],
             missing !== null && [
               invoices.eInvoice,
               missing.length === 0 ? invoices.eInvoiceReady : invoices.eInvoiceMissing(missing),

@@ -33,7 +33,7 @@ export interface CheckoutSessionCreate {
   coupon_code?: string | undefined;
   /** Whether the customer can enter a code. Default: `false`. */
   allow_coupons?: boolean | undefined;
-  /** What the page asks for besides name, email address and phone number. Default: `[]`. */
+  /** What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional. Default: `[]`. */
   collect?: readonly CheckoutField[] | undefined;
   metadata?: Metadata | null | undefined;
   /** A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address. */
@@ -130,7 +130,7 @@ export interface PaymentLinkCreate {
   coupon_code?: string | undefined;
   /** Whether the customer can enter a code. Default: `false`. */
   allow_coupons?: boolean | undefined;
-  /** What the page asks for besides name, email address and phone number. Default: `[]`. */
+  /** What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional. Default: `[]`. */
   collect?: readonly CheckoutField[] | undefined;
   metadata?: Metadata | null | undefined;
   /** How many payments the link takes. Payments in progress count. */

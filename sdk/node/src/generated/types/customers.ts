@@ -24,6 +24,8 @@ export interface CustomerCreate {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company?: string | null | undefined;
+  /** The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`. */
+  tax_id?: string | null | undefined;
   /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
   locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
@@ -53,6 +55,7 @@ export interface Customer {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company: string | null;
+  tax_id: string | null;
   locale: string | null;
   shipping_address: ShippingAddress | null;
   default_payment_method_id: string | null;
@@ -80,6 +83,8 @@ export interface CustomerUpdate {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone?: string | undefined;
   company?: string | null | undefined;
+  /** The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`. */
+  tax_id?: string | null | undefined;
   /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
   locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;

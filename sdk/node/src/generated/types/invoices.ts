@@ -44,6 +44,7 @@ export interface InvoiceSeller {
 export interface InvoiceBuyer {
   name: string;
   company: string | null;
+  tax_id: string | null;
   email: string;
   address: PostalAddress | null;
 }

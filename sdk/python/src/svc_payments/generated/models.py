@@ -171,7 +171,7 @@ __all__ = [
 ]
 
 ApiVersion = Literal["2026-02-11"]
-CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "company", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"]
+CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "company", "tax_id", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"]
 CreditType = Literal["grant", "take_back", "plan_change", "order", "order_failed", "order_voided", "refund", "customer_deleted"]
 CreditChange = Literal["grant", "take_back"]
 CardBrand = Literal["amex", "diners", "jcb", "discover", "unionpay", "mastercard", "maestro", "visa", "unknown"]
@@ -250,6 +250,7 @@ class Customer(Model):
     phone: str
     """International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company."""
     company: str | None
+    tax_id: str | None
     locale: str | None
     shipping_address: ShippingAddress | None
     default_payment_method_id: str | None
@@ -266,7 +267,7 @@ class Customer(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "email", "first_name", "last_name", "phone", "company", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "email", "first_name", "last_name", "phone", "company", "tax_id", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"])
     _optional = frozenset(["payment_methods", "subscriptions"])
 
 
@@ -1214,10 +1215,11 @@ class InvoiceBuyer(Model):
 
     name: str
     company: str | None
+    tax_id: str | None
     email: str
     address: PostalAddress | None
 
-    _fields = frozenset(["name", "company", "email", "address"])
+    _fields = frozenset(["name", "company", "tax_id", "email", "address"])
 
 
 class Invoice(Model):

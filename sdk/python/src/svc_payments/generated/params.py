@@ -44,6 +44,8 @@ class _CustomerCreate(TypedDict):
 
 class CustomerCreate(_CustomerCreate, total=False):
     company: str | None
+    #: The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+    tax_id: str | None
     #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
     locale: str | None
     shipping_address: ShippingAddressInput | None
@@ -59,6 +61,8 @@ class CustomerUpdate(TypedDict, total=False):
     #: International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
     phone: str
     company: str | None
+    #: The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+    tax_id: str | None
     #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
     locale: str | None
     shipping_address: ShippingAddressInput | None
@@ -494,7 +498,7 @@ class CheckoutSessionCreate(_CheckoutSessionCreate, total=False):
     coupon_code: str
     #: Whether the customer can enter a code.
     allow_coupons: bool
-    #: What the page asks for besides name, email address and phone number.
+    #: What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional.
     collect: Sequence[models.CheckoutField]
     metadata: Mapping[str, Any] | None
     #: A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address.
@@ -552,7 +556,7 @@ class PaymentLinkCreate(_PaymentLinkCreate, total=False):
     coupon_code: str
     #: Whether the customer can enter a code.
     allow_coupons: bool
-    #: What the page asks for besides name, email address and phone number.
+    #: What the page asks for besides name, email address and phone number. `company`: company name and tax ID, both optional.
     collect: Sequence[models.CheckoutField]
     metadata: Mapping[str, Any] | None
     #: How many payments the link takes. Payments in progress count.
