@@ -27,10 +27,15 @@ async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>
     });
   } catch (error) {
     if (error instanceof MoveError) throw new CommandError(error.message);
-    if (!isUnavailable(error) && !isDiskFull(error)) throw error;
+    const { message } = error as Error;
+    if (isDiskFull(error))
+      throw new CommandError(
+        `The disk of a database is full (${message}). Make room and run this command again: it continues.`,
+      );
+    if (!isUnavailable(error)) throw error;
     // A failover ends the connections of the command.
     throw new CommandError(
-      `A database went away during the move (${(error as Error).message}). Run this command again when it is back: it continues.`,
+      `A database went away during the move (${message}). Run this command again when it is back: it continues.`,
     );
   }
 }

@@ -485,19 +485,25 @@ describe('a database that is gone', () => {
     assert.equal((await gated.call('POST', '/v1/customers', options)).status, 201);
   });
 
-  test('is called a full disk when that is the reason', async () => {
-    await service.db.query(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
-    await service.db.query(`CREATE TRIGGER no_room BEFORE INSERT ON customers EXECUTE FUNCTION no_room()`);
-    try {
-      const reply = await service.call('POST', '/v1/customers', creation());
-      assertUnavailable(reply);
-      assert.equal(reply.body.error.message, 'The disk of the database is full. Retry shortly.');
-      assert.ok(service.logLines.some((line) => line.includes('"body":"request failed: the disk is full"')));
-    } finally {
-      await service.db.query('DROP FUNCTION no_room CASCADE');
-    }
-  });
+  // The second is how PostgreSQL refuses a connection.
+  for (const { message, code } of [
+    { message: 'could not extend file: No space left on device', code: '53100' },
+    { message: 'could not write init file', code: 'XX000' },
+  ]) {
+    test(`is called a full disk when that is the reason: ${message}`, async () => {
+      await service.db.query(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$`);
+      await service.db.query(`CREATE TRIGGER no_room BEFORE INSERT ON customers EXECUTE FUNCTION no_room()`);
+      try {
+        const reply = await service.call('POST', '/v1/customers', creation());
+        assertUnavailable(reply);
+        assert.equal(reply.body.error.message, 'The disk of the database is full. Retry shortly.');
+        assert.ok(service.logLines.some((line) => line.includes('"body":"request failed: the disk is full"')));
+      } finally {
+        await service.db.query('DROP FUNCTION no_room CASCADE');
+      }
+    });
+  }
 
   test('is 503 also for a request whose key is known from before', async (t) => {
     const { gated, gate } = await startBehindGate(t);

@@ -9,6 +9,7 @@ import {
   timeoutsFor,
 } from './database-connections.ts';
 import { settingText } from './database-settings.ts';
+import { isDiskFull } from './disk-full.ts';
 import { type Listening, openListening } from './listen.ts';
 import type { Pooler } from './pooler.ts';
 import { commit, run, runInTransaction, type Sending, transactionOn } from './statements.ts';
@@ -354,7 +355,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 /** Whether the server answers and cannot write: it is read-only, or its disk is full or broken. */
 export const isUnwritable = (error: unknown): boolean =>
-  error instanceof ReadOnlyError || unwritableStates.test(sqlStateOf(error) ?? '');
+  error instanceof ReadOnlyError || unwritableStates.test(sqlStateOf(error) ?? '') || isDiskFull(error);
 
 /** Returns the name of the unique or check constraint that caused an error, if any. */
 export function violatedConstraint(error: unknown): string | undefined {
@@ -379,7 +380,7 @@ const connectionLost =
 
 /** Whether the database cannot serve requests at the moment, so that an immediate retry would only add delay. */
 export function isAway(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '');
+  if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '') || isDiskFull(error);
   if (!(error instanceof Error)) return false;
   // A host name with several addresses, none of which accepted a connection.
   if (error instanceof AggregateError) return error.errors.some(isAway);

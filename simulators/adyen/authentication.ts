@@ -7,6 +7,9 @@ import { type AccountSettings, type Simulator, write } from './state.ts';
 
 /** Payments for which the bank asks the customer: paused until the customer has answered. */
 
+/** The test card whose bank asks for each payment. */
+const askingCard = '4212345678901237';
+
 const withoutShopper = ['Subscription', 'UnscheduledCardOnFile'];
 
 /** Without the customer. */
@@ -29,6 +32,7 @@ export function stepOf(
   if (isByMerchant(body)) return wants_authentication && !isLinked(body) ? 'refuse' : 'pay';
   const isAtBank = body.channel === 'Web';
   if (fault?.startsWith('authentication')) return isAtBank ? 'ask' : 'ask_in_vain';
+  if (isFields(body.paymentMethod) && body.paymentMethod.number === askingCard) return isAtBank ? 'ask' : 'refuse';
   const wish = wishOf(body);
   if (!wants_authentication) return wish === 'always' ? 'recognize' : 'pay';
   if (wish === 'never' || !isAtBank) return 'refuse';

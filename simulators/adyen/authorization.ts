@@ -81,6 +81,8 @@ export function ask(simulator: Simulator, wanted: Wanted, key: string, pausedId?
     merchantReference: reference,
     amount,
     isSuccess: isAuthorized,
+    // What the account shows in its answers it shows in its notices.
+    ...(simulator.account.additional_data && { additionalData: body.additionalData }),
     ...(reason !== undefined && { reason }),
   });
   return {

@@ -5,7 +5,9 @@ import { type Books, type Charge, type Intent, refundsOf, refundStatus, stands, 
 
 /** What the simulated Stripe has executed. */
 
-function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Operation>): Operation {
+type Listed = Omit<Operation, 'status'> & { readonly status: Operation['status'] | 'cancelled' };
+
+function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Listed>): Listed {
   return {
     kind,
     reference: intent.metadata[referenceName] ?? intent.id,
@@ -26,7 +28,7 @@ function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Operat
 }
 
 /** An authorization, with its capture or its release. */
-function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Operation> {
+function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Listed> {
   const reference = intent.metadata[referenceName] ?? intent.id;
   const last4 = books.methods.get(charge.methodId)?.last4 ?? null;
   const status = charge.declineCode === null ? 'approved' : 'declined';
@@ -41,7 +43,16 @@ function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Ope
   yield operation('capture', intent, { ...about, ...captured, voided: voids.some((refund) => stands(books, refund)) });
 }
 
-function* listed(books: Books): Iterable<Operation> {
+/** Their customer did not confirm them: no money moved. */
+function* listedInVain(books: Books): Iterable<Listed> {
+  const charged = new Set([...books.charges.values()].map(({ intentId }) => intentId));
+  for (const intent of books.intents.values()) {
+    if (charged.has(intent.id)) continue;
+    yield operation('charge', intent, { status: 'cancelled', taken_at_ms: intent.createdMs });
+  }
+}
+
+function* listed(books: Books): Iterable<Listed> {
   for (const charge of books.charges.values()) {
     const intent = books.intents.get(charge.intentId);
     if (!intent) continue;
@@ -60,6 +71,7 @@ function* listed(books: Books): Iterable<Operation> {
       taken_at_ms: charge.createdMs,
     });
   }
+  yield* listedInVain(books);
   for (const refund of books.refunds.values()) {
     const intent = books.intents.get(refund.intentId);
     if (!intent) continue;
@@ -76,5 +88,5 @@ function* listed(books: Books): Iterable<Operation> {
 }
 
 /** All operations, in the form of the acquirer's journal. */
-export const operationsOf = (books: Books): Operation[] =>
+export const operationsOf = (books: Books): Listed[] =>
   [...listed(books)].toSorted((one, next) => one.taken_at_ms - next.taken_at_ms);

@@ -22,6 +22,7 @@ import {
   settleRenewals,
   verifyRenewals,
 } from './renewals.ts';
+import { type Checkout, endVisits, runShopper, verifyCheckouts } from './shopper.ts';
 import { openShops, prepareCompany, type Shops } from './shops.ts';
 import { supervise, type Supervised } from './supervised.ts';
 import { type Totals, verify } from './verify.ts';
@@ -61,6 +62,7 @@ export interface ChaosReport {
   readonly diary: Diary;
   readonly totals: Totals;
   readonly renewals: RenewalTotals & { readonly waited: number };
+  readonly checkouts: { readonly all: number; readonly paid: number };
   readonly doubtfulOrders: number;
   readonly longestDoubtMs: number;
   readonly drainMs: number;
@@ -184,21 +186,10 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     options.killEveryMs,
     stopped.signal,
   );
-  const clients = stage.shops.flatMap(({ apiKey, customerIds, goods }, shop) =>
-    customerIds.map((customerId, index) =>
-      runClient({
-        urls: stage.urls,
-        apiKey,
-        customerId,
-        goods,
-        random: seededRandom(seed + 1_000 * (shop + 1) + index),
-        diary,
-        thinkMs: options.thinkMs,
-        stopped: stopped.signal,
-        abandoned: abandoned.signal,
-      }),
-    ),
-  );
+  const checkouts: Checkout[] = [];
+  const ends = { stopped: stopped.signal, abandoned: abandoned.signal };
+  const clients = startClients(stage, options, diary, ends);
+  const shoppers = startShoppers(stage, options, { diary, checkouts }, ends);
 
   const endAtMs = performance.now() + options.seconds * 1_000;
   while (performance.now() < endAtMs) {
@@ -220,9 +211,10 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     applicationName: 'chaos',
     onError: () => undefined,
   });
+  const endingVisits = setInterval(() => void endVisits(db).catch(() => undefined), 1_000);
   const hurrying = options.hurry ? setInterval(() => void hurry(db), 500) : undefined;
   try {
-    await Promise.all(clients);
+    await Promise.all([...clients, ...shoppers]);
     clearTimeout(giveUp);
     // What the last request began has as much time as what was open before.
     const waited = await endWaiting(db);
@@ -232,24 +224,75 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     const journals = await Promise.all(processors.map((processor) => processor.journal()));
     const { violations, totals } = await verify(db, journals.flat(), diary);
     const renewals = await verifyRenewals(db);
+    const visited = await verifyCheckouts(db, checkouts);
     await doubt.stop();
     return {
       seed,
-      violations: [...services.flatMap(({ ownEnds }) => ownEnds), ...violations, ...renewals.violations],
+      violations: [
+        ...services.flatMap(({ ownEnds }) => ownEnds),
+        ...violations,
+        ...renewals.violations,
+        ...visited.violations,
+      ],
       kills: kills.counts,
       faults: await faultsMet(processors),
       diary,
       totals,
       renewals: { ...renewals.totals, waited },
+      checkouts: { all: checkouts.length, paid: visited.paid },
       ...summary(doubt),
       drainMs,
       folder: stage.folder,
     };
   } finally {
+    clearInterval(endingVisits);
     clearInterval(hurrying);
     await db.close();
     await doubt.stop();
   }
+}
+
+interface Ends {
+  readonly stopped: AbortSignal;
+  readonly abandoned: AbortSignal;
+}
+
+function startClients(
+  { shops, urls }: Stage,
+  { seed, thinkMs }: ChaosOptions,
+  diary: Diary,
+  ends: Ends,
+): Promise<void>[] {
+  return shops.flatMap(({ apiKey, customerIds, goods }, shop) =>
+    customerIds.map((customerId, index) =>
+      runClient({
+        ...{ urls, apiKey, customerId, goods, diary, thinkMs, manualShare: 0.2 },
+        random: seededRandom(seed + 1_000 * (shop + 1) + index),
+        ...ends,
+      }),
+    ),
+  );
+}
+
+/** One for every five clients, where a bank can ask the customer. */
+function startShoppers(
+  { shops, urls, processors }: Stage,
+  { seed, thinkMs }: ChaosOptions,
+  seen: { readonly diary: Diary; readonly checkouts: Checkout[] },
+  ends: Ends,
+): Promise<void>[] {
+  return shops.flatMap(({ apiKey, goods, customerIds }, shop) => {
+    const { askingCard: cardNumber } = chaosKinds[processors[shop]?.kind ?? 'nmi'];
+    if (cardNumber === undefined) return [];
+    return Array.from({ length: Math.ceil(customerIds.length / 5) }, (_, index) =>
+      runShopper({
+        ...{ urls, apiKey, goods, cardNumber, thinkMs },
+        random: seededRandom(seed + 1_000_000 * (shop + 1) + index),
+        ...seen,
+        ...ends,
+      }),
+    );
+  });
 }
 
 async function faultsMet(processors: readonly ChaosProcessor[]): Promise<Map<string, number>> {

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../support/seeded-random.ts';
 
 /**
- * A shop's server: it orders, refunds and retries, repeats each request with the same key at either API process until
+ * A shop's server: it orders, captures, voids, refunds and retries, repeats each request with the same key at either API process until
  * it has an answer, and records the answers.
  */
 
-type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
+type RequestKind = 'create' | 'capture' | 'void' | 'refund' | 'retry' | 'read' | 'repeat';
 
 /** A final answer for the client: its content must stay true. */
 export interface Answer {
@@ -46,6 +46,8 @@ export interface ClientOptions {
   readonly random: Random;
   readonly diary: Diary;
   readonly thinkMs: number;
+  /** The share of orders whose funds are held first. Default: none. */
+  readonly manualShare?: number;
   /** How long the client waits for an answer. Without it, sometimes less than a second. */
   readonly timeoutMs?: number;
   /** Called for each request with its reply, or why there was none. */
@@ -63,7 +65,9 @@ interface KnownOrder {
   readonly firstStatus: string;
   status: string;
   total: number;
+  /** What was captured and not refunded. */
   left: number;
+  isManual: boolean;
   busy: boolean;
 }
 
@@ -76,7 +80,8 @@ const count = (counts: Map<string, number>, name: string): void => {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-const passingCodes = new Set([
+/** After these the request is repeated. */
+export const passingCodes = new Set([
   'request_in_progress',
   'resource_in_use',
   'gateway_error',
@@ -110,6 +115,8 @@ export async function runClient(options: ClientOptions): Promise<void> {
     const idle = orders.filter(({ busy }) => !busy);
     const failed = idle.filter(({ status }) => status === 'failed' || status === 'refund_failed');
     const refundable = idle.filter(({ status, left }) => /^(succeeded|partially_refunded)$/.test(status) && left > 0);
+    const held = idle.filter(({ isManual, status }) => isManual && status === 'pending');
+    if (held.length > 0 && draw < 0.25) return captureOrVoid(random.pick(held));
     if (failed.length > 0 && draw < 0.4) return retry(random.pick(failed));
     if (refundable.length > 0 && draw < 0.3) return refund(random.pick(refundable));
     if (idle.length > 0 && draw < 0.35) return read(random.pick(idle));
@@ -120,9 +127,11 @@ export async function runClient(options: ClientOptions): Promise<void> {
   async function create(): Promise<void> {
     const goods = random.chance(0.8) ? options.goods.slice(0, 1) : [random.pick(options.goods)];
     const quantity = random.between(1, 3);
+    const isManual = random.chance(options.manualShare ?? 0);
     const body = {
       customer_id: options.customerId,
       items: goods.map(({ productId }) => ({ product_id: productId, quantity })),
+      ...(isManual && { capture: 'manual' }),
     };
     const key = randomUUID();
     const reply = await answered('create', '/v1/orders', key, body);
@@ -134,10 +143,28 @@ export async function runClient(options: ClientOptions): Promise<void> {
     const total = goods.reduce((sum, { amount }) => sum + amount * quantity, 0);
     const { id, status } = reply.body;
     if (reply.body.total !== total) diary.wrong.push(`order ${id} costs ${reply.body.total} instead of ${total}`);
-    if (!['succeeded', 'failed'].includes(status)) diary.wrong.push(`order ${id} was answered with status ${status}`);
+    if (![isManual ? 'pending' : 'succeeded', 'failed'].includes(status))
+      diary.wrong.push(`order ${id} was answered with status ${status}`);
     note('create', reply, key);
-    orders.push({ id, key, body, firstStatus: status, status, total, left: total, busy: false });
+    const left = isManual ? 0 : total;
+    orders.push({ id, key, body, firstStatus: status, status, total, left, isManual, busy: false });
     if (orders.length > rememberedOrders) orders.shift();
+  }
+
+  /** Sometimes both at once: only one of them ends the authorization. */
+  async function captureOrVoid(order: KnownOrder): Promise<void> {
+    order.busy = true;
+    const isBoth = random.chance(0.15);
+    const isCaptured = isBoth || random.chance(0.75);
+    await Promise.all([isCaptured && endHold(order, 'capture'), (isBoth || !isCaptured) && endHold(order, 'void')]);
+    order.busy = false;
+  }
+
+  async function endHold(order: KnownOrder, kind: 'capture' | 'void'): Promise<void> {
+    const amount = kind === 'capture' && random.chance(0.5) ? random.between(1, order.total) : undefined;
+    const key = randomUUID();
+    const reply = await answered(kind, `/v1/orders/${order.id}/${kind}`, key, amount ? { amount } : {});
+    if (reply) learn(order, kind, reply, key);
   }
 
   async function refund(order: KnownOrder): Promise<void> {
@@ -191,7 +218,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     if (reply.status === 200) {
       if (reply.body.id !== order.id) diary.wrong.push(`${kind} of ${order.id} was answered with ${reply.body.id}`);
       order.status = reply.body.status;
-      order.left = reply.body.total - reply.body.refunded_amount;
+      order.left = reply.body.captured_amount - reply.body.refunded_amount;
       note(kind, reply, key);
     } else if (kind !== 'read' && expectedRefusals.has(code)) {
       count(diary.refusals, `${kind} ${code}`);

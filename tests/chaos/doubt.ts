@@ -20,7 +20,7 @@ export function watchDoubt(connectionString: string): DoubtWatch {
     const { rows } = await client.query<{ id: string; order_id: string; age_ms: number }>(
       `SELECT id, order_id, (extract(epoch FROM now() - uuid_extract_timestamp(id)) * 1000)::integer AS age_ms
        FROM open_transactions
-       WHERE slot <> id AND (in_doubt OR now() - uuid_extract_timestamp(id) > $1 * interval '1 ms')`,
+       WHERE slot <> id AND state <> 'with_customer' AND (in_doubt OR now() - uuid_extract_timestamp(id) > $1 * interval '1 ms')`,
       [plainAgeMs],
     );
     for (const { id, order_id, age_ms } of rows) operations.set(id, { orderId: order_id, ageMs: age_ms });

@@ -12,6 +12,8 @@ export interface ChaosKind {
   /** A request that arrives late is executed within this time, or not at all. */
   readonly requestLifeMs: number;
   configuration(url: string): Configuration;
+  /** A test card whose bank asks the customer; undefined if no bank can ask there. */
+  readonly askingCard?: string;
   /** Each share of faults adds up to the rate for its requests. */
   faults(rate: number): Record<string, number>;
   /** The part of `POST /control` that says whether the credentials are refused. */
@@ -48,6 +50,7 @@ const revoked = (isRevoked: boolean): object => ({ revoked: isRevoked });
 export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   acquirer: {
     secret: 'secret of the acquirer',
+    askingCard: '4000002760003184',
     timeoutMs: timing.timeoutMs,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({ url, secret: chaosKinds.acquirer.secret }),
@@ -62,6 +65,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   stripe: {
     secret: 'sk_test_51NotARealKey00000000',
+    askingCard: '4000002760003184',
     timeoutMs: timing.timeoutMs,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({
@@ -108,6 +112,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   adyen: {
     secret: `AQE${'x'.repeat(60)}`,
+    askingCard: '4212345678901237',
     timeoutMs: timing.timeoutMs,
     requestLifeMs: 2 * timing.timeoutMs,
     configuration: (url) => ({

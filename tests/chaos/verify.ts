@@ -8,6 +8,10 @@ import type { Answer, Diary } from './client.ts';
 export interface Totals {
   readonly ordersInLedger: number;
   readonly charged: number;
+  /** The part of it that was held first. */
+  readonly captured: number;
+  /** Authorizations that were voided. */
+  readonly released: number;
   readonly refunded: number;
   readonly refundsSettled: number;
   readonly refundsRejected: number;
@@ -22,29 +26,43 @@ interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
   readonly refunded_amount: number;
-  /** Those that count: a sale that was interrupted and sent again does not. */
-  readonly sales: number;
-  readonly good_sales: number;
-  readonly interrupted_sales: number;
+  /** Its charges are authorizations. */
+  readonly manual: boolean;
+  /** Those that count: a charge that was interrupted and sent again does not. */
+  readonly charges: number;
+  readonly good_charges: number;
+  readonly interrupted_charges: number;
+  /** Of an authorization. */
+  readonly captures: number;
+  readonly good_captures: number;
+  /** Authorizations that ended, and charges that were not captured after all. */
+  readonly voided: number;
   readonly refunds: number;
   readonly good_refunds: number;
   readonly refunded_in_all: number;
-  /** Charged by the worker, not by a client. */
-  readonly recurring: boolean;
+  /** Charged by the worker or by a customer on a page, not by a client. */
+  readonly by_others: boolean;
   /** The event types, by sequence. */
   readonly events: readonly string[];
 }
 
 const ordersStatement = `
-  SELECT o.id, o.status, o.refunded_amount, o.subscription_id IS NOT NULL AS recurring,
-    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status <> 'failed')::integer + o.attempt_count AS sales,
-    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status = 'failed')::integer - o.attempt_count AS interrupted_sales,
-    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status <> 'failed')::integer AS good_sales,
+  SELECT o.id, o.status, o.refunded_amount, o.subscription_id IS NOT NULL OR o.metadata->'checkout' IS NOT NULL AS by_others,
+    bool_or(t.type = 'auth') IS TRUE AS manual,
+    count(t.id) FILTER (WHERE t.is_charge AND t.status <> 'failed')::integer + o.attempt_count AS charges,
+    count(t.id) FILTER (WHERE t.is_charge AND t.status = 'failed')::integer - o.attempt_count AS interrupted_charges,
+    count(t.id) FILTER (WHERE t.is_charge AND t.status <> 'failed')::integer AS good_charges,
+    count(t.id) FILTER (WHERE t.is_capture)::integer AS captures,
+    count(t.id) FILTER (WHERE t.is_capture AND t.status <> 'failed')::integer AS good_captures,
+    count(t.id) FILTER (WHERE t.status = 'voided')::integer AS voided,
     count(t.id) FILTER (WHERE t.type = 'refund')::integer AS refunds,
     count(t.id) FILTER (WHERE t.type = 'refund' AND t.status = 'succeeded')::integer AS good_refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.type = 'refund' AND t.status = 'succeeded'), 0)::bigint AS refunded_in_all,
     coalesce(e.types, '{}') AS events
-  FROM orders o LEFT JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
+  FROM orders o LEFT JOIN (
+    SELECT *, type = 'auth' OR (type = 'sale' AND NOT of_manual) AS is_charge, type = 'sale' AND of_manual AS is_capture
+    FROM (SELECT *, bool_or(type = 'auth') OVER (PARTITION BY company_id, order_id) AS of_manual FROM transactions) known
+  ) t ON t.company_id = o.company_id AND t.order_id = o.id
   LEFT JOIN (
     SELECT object_id, array_agg(type ORDER BY sequence) AS types FROM events GROUP BY object_id
   ) e ON e.object_id = o.id
@@ -62,6 +80,10 @@ export async function verify(
   const waiting = await db.query<{ type: string; id: string; result: string | null }>(
     'SELECT type, id, result FROM processor_notices WHERE applied_at IS NULL',
   );
+  const held = await db.query<{ reference: string }>(
+    `SELECT coalesce(reference, id) AS reference FROM transactions WHERE type = 'auth' AND status = 'succeeded'`,
+  );
+  const standing = new Set<string | null>(held.map(({ reference }) => reference));
   const orders = new Map(rows.map((row) => [row.id, row]));
   const answers = Map.groupBy(diary.answers, ({ orderId }) => orderId);
   const violations = [
@@ -72,7 +94,7 @@ export async function verify(
     ),
     ...waiting.map(({ type, id, result }) => `the notice ${type} ${id} was not applied: ${result}`),
     ...journal
-      .filter(({ status }) => status === 'authorized')
+      .filter(({ status, reference }) => status === 'authorized' && !standing.has(reference))
       .map(({ reference }) => `the funds of the authorization ${reference} were not released`),
     ...(await compareLedger(db, journal)),
     ...(await doubleCharges(db, journal)),
@@ -81,15 +103,18 @@ export async function verify(
     ...rows.flatMap(wrongEvents),
     ...rows.flatMap((order) => wrongCounts(order, answers.get(order.id))),
   ];
-  const sum = (kind: string): number =>
+  const sum = (...kinds: readonly JournaledOperation['kind'][]): number =>
     journal.reduce(
-      (total, { kind: its, status, amount }) => total + (its === kind && status === 'approved' ? (amount ?? 0) : 0),
+      (total, { kind, status, voided, amount }) =>
+        total + (kinds.includes(kind) && status === 'approved' && !voided ? (amount ?? 0) : 0),
       0,
     );
   const totals: Totals = {
     failures: await firstFailures(db),
     ordersInLedger: rows.length,
-    charged: sum('charge'),
+    charged: sum('charge', 'capture'),
+    captured: sum('capture'),
+    released: journal.filter(({ kind, voided }) => kind === 'authorization' && voided).length,
     refunded: sum('refund'),
     refundsSettled: journal.filter(({ kind, status }) => kind === 'refund' && status === 'approved').length,
     refundsRejected: journal.filter(({ status }) => status === 'rejected').length,
@@ -105,8 +130,11 @@ async function doubleCharges(db: Queryable, journal: readonly JournaledOperation
     'SELECT reference, order_id FROM all_transactions',
   );
   const orderOf = new Map(rows.map(({ reference, order_id }) => [reference, order_id]));
-  const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
-  const byOrder = Map.groupBy(approved, ({ reference }) => orderOf.get(reference ?? '') ?? reference);
+  const approved = journal.filter(({ kind, status }) => ['charge', 'capture'].includes(kind) && status === 'approved');
+  const byOrder = Map.groupBy(approved, ({ reference, charge_reference }) => {
+    const known = reference ?? charge_reference ?? '';
+    return orderOf.get(known) ?? known;
+  });
   return [...byOrder].flatMap(([order, charges]) =>
     charges.length > 1 ? [`order ${order} was charged ${charges.length} times`] : [],
   );
@@ -117,7 +145,7 @@ async function firstFailures(db: Queryable): Promise<Map<string, number>> {
     `SELECT why, count(*)::integer AS count FROM (
        SELECT DISTINCT ON (t.company_id, t.order_id) t.status, concat(t.failure_code, ': ', t.failure_reason) AS why
        FROM transactions t JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
-       WHERE t.type = 'sale' AND o.subscription_id IS NULL ORDER BY t.company_id, t.order_id, t.id
+       WHERE t.type IN ('sale', 'auth') AND o.subscription_id IS NULL ORDER BY t.company_id, t.order_id, t.id
      ) AS firsts WHERE status = 'failed' GROUP BY why ORDER BY why`,
   );
   return new Map(rows.map(({ why, count }) => [why, count]));
@@ -156,14 +184,19 @@ function oneOrderPerKey(answers: readonly Answer[]): string[] {
   });
 }
 
-function wrongEvents({ id, events, sales, refunds, good_refunds, good_sales, interrupted_sales }: OrderRow): string[] {
+function wrongEvents(order: OrderRow): string[] {
+  const { id, events, manual, charges, good_charges, interrupted_charges, refunds, good_refunds } = order;
   const number = (pattern: RegExp): number => events.filter((type) => pattern.test(type)).length;
   const wrong: string[] = [];
   if (events[0] !== 'order.created' || number(/^order\.created$/) !== 1) wrong.push('not created once');
-  if (!/^order\.(succeeded|failed)$/.test(events[1] ?? '')) wrong.push('its first charge did not end');
-  if (number(/^order\.succeeded$/) !== good_sales) wrong.push(`${good_sales} sales succeeded`);
-  if (number(/^order\.failed$/) !== sales - good_sales) wrong.push(`${sales - good_sales} sales failed`);
-  if (interrupted_sales < 0) wrong.push('more attempts are counted than were made');
+  if (!/^order\.(succeeded|authorized|failed)$/.test(events[1] ?? '')) wrong.push('its first charge did not end');
+  const paid = manual ? order.good_captures : good_charges;
+  if (number(/^order\.succeeded$/) !== paid) wrong.push(`${paid} payments succeeded`);
+  const held = manual ? good_charges : 0;
+  if (number(/^order\.authorized$/) !== held) wrong.push(`${held} authorizations succeeded`);
+  if (number(/^order\.voided$/) !== order.voided) wrong.push(`${order.voided} were voided`);
+  if (number(/^order\.failed$/) !== charges - good_charges) wrong.push(`${charges - good_charges} charges failed`);
+  if (interrupted_charges < 0) wrong.push('more attempts are counted than were made');
   if (number(/refund_failed/) !== refunds - good_refunds) wrong.push(`${refunds - good_refunds} refunds failed`);
   // A refund may fail after it had settled.
   const settled = number(/refunded$/);
@@ -173,13 +206,17 @@ function wrongEvents({ id, events, sales, refunds, good_refunds, good_sales, int
 
 /** Each successful response must belong to exactly one operation, and there must be no others. */
 function wrongCounts(order: OrderRow, answers: readonly Answer[] = []): string[] {
-  const { id, sales, refunds, refunded_amount, refunded_in_all, recurring } = order;
+  const { id, charges, captures, refunds, refunded_amount, refunded_in_all, by_others } = order;
   const wrong: string[] = [];
   if (refunded_amount !== refunded_in_all) wrong.push(`says ${refunded_amount} refunded, gave back ${refunded_in_all}`);
   const acknowledged = answers.some(({ kind }) => kind === 'create');
-  const asked = answers.filter(({ kind }) => kind === 'refund' || kind === 'retry').length;
-  if (recurring) return wrong.map((why) => `order ${id} ${why}`);
+  const count = (...kinds: readonly Answer['kind'][]): number =>
+    answers.filter(({ kind }) => kinds.includes(kind)).length;
+  const asked = count('refund', 'retry');
+  if (by_others) return wrong.map((why) => `order ${id} ${why}`);
   if (!acknowledged) wrong.push('was created, and no client got a response');
-  if (sales - 1 + refunds !== asked) wrong.push(`was refunded or retried ${asked} times, and has ${sales}+${refunds}`);
+  if (charges - 1 + refunds !== asked)
+    wrong.push(`was refunded or retried ${asked} times, and has ${charges}+${refunds}`);
+  if (captures !== count('capture')) wrong.push(`was captured ${count('capture')} times, and has ${captures} captures`);
   return wrong.map((why) => `order ${id} ${why}`);
 }

@@ -4,7 +4,7 @@ import type { Operation } from '../../server/vault/processors/acquirer/protocol.
 /** A row in the journal of a simulated processor. */
 export interface JournaledOperation
   extends Pick<Operation, 'kind' | 'charge_reference' | 'amount' | 'currency' | 'last4' | 'voided'> {
-  /** Null for a void at a processor that keeps no reference for it. */
+  /** Null for a void or a capture at a processor that keeps no reference for it. */
   readonly reference: string | null;
   /** `not_captured` was approved before its capture failed; `authorized` and `cancelled` never moved money. */
   readonly status: Operation['status'] | 'not_captured' | 'authorized' | 'cancelled';
@@ -44,7 +44,7 @@ interface OrderRow {
   readonly event_sequences: readonly number[];
 }
 
-export async function compareLedger(db: Queryable, operations: readonly JournaledOperation[]): Promise<string[]> {
+export async function compareLedger(db: Queryable, journaled: readonly JournaledOperation[]): Promise<string[]> {
   const ledger = await db.query<LedgerRow>(
     `SELECT t.id, coalesce(t.reference, t.id) AS reference, t.order_id, o.sale_id, t.type, t.status, t.amount, t.currency, t.card_last4,
        t.processor_response->>'transaction_id' AS processor_transaction_id
@@ -68,34 +68,70 @@ export async function compareLedger(db: Queryable, operations: readonly Journale
      ) e ON e.object_id = o.id
      WHERE c.mode = 'live'`,
   );
-  const journal = operations.filter(({ status }) => status !== 'authorized' && status !== 'cancelled');
   const ours = new Map(ledger.map((row) => [row.reference, row]));
+  const operations = journaled.map((operation) => named(operation, ledger, ours));
+  const journal = operations.filter(({ status }) => status !== 'authorized' && status !== 'cancelled');
+  const voidedSales = ledger.filter(({ type, status }) => type === 'sale' && status === 'voided');
+  const voided = new Set(voidedSales.map(({ order_id }) => order_id));
   const theirs = new Map(operations.map((operation) => [operation.reference, operation]));
   const ofOrder = Map.groupBy(ledger, (row) => row.order_id);
   return [
-    ...journal.flatMap((operation) => missing(operation, ours)),
-    ...ledger.flatMap((row) => unfounded(row, theirs.get(row.reference))),
+    ...journal.flatMap((operation) => missing(operation, ours, voided)),
+    ...ledger.flatMap((row) => unfounded(row, theirs.get(row.reference) ?? heldFor(row, ofOrder, theirs))),
     ...orders.flatMap((order) => contradictions(order, ofOrder.get(order.id) ?? [])),
   ];
+}
+
+/** A capture without a reference is that of its authorization. */
+function named(
+  operation: JournaledOperation,
+  ledger: readonly LedgerRow[],
+  ours: ReadonlyMap<string, LedgerRow>,
+): JournaledOperation {
+  if (operation.kind !== 'capture' || operation.reference !== null) return operation;
+  const orderId = ours.get(operation.charge_reference ?? '')?.order_id;
+  const taken = ledger.find(
+    ({ type, status, order_id }) => type === 'sale' && status !== 'failed' && order_id === orderId,
+  );
+  return { ...operation, reference: taken?.reference ?? null };
+}
+
+/** A processor that keeps no reference of a capture lists no capture that failed: it names the authorization. */
+function heldFor(
+  row: LedgerRow,
+  ofOrder: ReadonlyMap<string, readonly LedgerRow[]>,
+  theirs: ReadonlyMap<string | null, JournaledOperation>,
+): JournaledOperation | undefined {
+  if (row.type !== 'sale' || row.status !== 'failed') return undefined;
+  const hold = ofOrder.get(row.order_id)?.find(({ type, processor_transaction_id: id }) => {
+    return type === 'auth' && id === row.processor_transaction_id;
+  });
+  return hold && theirs.get(hold.reference);
 }
 
 const name = ({ kind, reference, status, amount }: JournaledOperation): string =>
   `${status} ${kind} ${reference} of ${amount}`;
 const nameOf = ({ type, id, status, amount }: LedgerRow): string => `${status} ${type} ${id} of ${amount}`;
 
-/** Reports an operation at the acquirer that our books miss. */
-function missing(operation: JournaledOperation, ours: ReadonlyMap<string, LedgerRow>): string[] {
+/** Reports an operation at the acquirer that our books miss. `voided` are the orders whose sale is voided. */
+function missing(
+  operation: JournaledOperation,
+  ours: ReadonlyMap<string, LedgerRow>,
+  voided: ReadonlySet<string>,
+): string[] {
   const what = `the acquirer has the ${name(operation)}`;
   if (operation.kind === 'void') {
     const sale = ours.get(operation.charge_reference ?? '');
-    const stands = operation.status === 'approved' && sale?.status !== 'voided';
+    const stands = operation.status === 'approved' && sale?.status !== 'voided' && !voided.has(sale?.order_id ?? '');
     return stands ? [`${what}; our sale is ${sale?.status ?? 'missing'}`] : [];
   }
   const row = ours.get(operation.reference ?? '');
   if (!row) return [`${what}; we do not know it`];
   const type = types[operation.kind];
   const wrong: string[] = [];
-  if (row.type !== type) wrong.push(`ours is a ${row.type}`);
+  // Where every charge is an authorization first, a declined one could have been either.
+  const isEither = operation.kind === 'charge' && operation.status === 'declined' && row.type === 'auth';
+  if (row.type !== type && !isEither) wrong.push(`ours is a ${row.type}`);
   if (row.amount !== operation.amount || row.currency !== operation.currency) {
     wrong.push(`ours has ${row.amount} ${row.currency}, theirs ${operation.amount} ${operation.currency}`);
   }
@@ -110,7 +146,9 @@ function missing(operation: JournaledOperation, ours: ReadonlyMap<string, Ledger
   if (isNamed && row.processor_transaction_id !== transaction_id) {
     wrong.push(`ours names ${row.processor_transaction_id}, theirs ${transaction_id}`);
   }
-  if (!expected(operation).includes(row.status)) wrong.push(`ours is ${row.status}`);
+  // Of an authorization that was captured, the sale is voided, and the authorization stays as it was.
+  const isVoidedSale = operation.kind === 'authorization' && operation.voided && voided.has(row.order_id);
+  if (!isVoidedSale && !expected(operation).includes(row.status)) wrong.push(`ours is ${row.status}`);
   return wrong.map((why) => `${what}; ${why}`);
 }
 
@@ -121,6 +159,7 @@ const isFirst = ({ kind }: JournaledOperation): boolean => kind === 'charge' || 
 function expected({ kind, status, settled, voided }: JournaledOperation): readonly LedgerRow['status'][] {
   // Held funds that ended are released by us, and the processor only forgets them.
   if (kind === 'authorization' && status === 'approved') return voided ? ['voided'] : ['succeeded', 'voided'];
+  if (kind === 'capture' && status === 'rejected') return ['failed', 'voided'];
   if (kind !== 'refund' && kind !== 'void') {
     if (status === 'not_captured') return ['failed', 'voided'];
     if (status !== 'approved') return ['failed'];

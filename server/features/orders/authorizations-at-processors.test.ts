@@ -131,3 +131,18 @@ it('an authorization that was cancelled at the processor is voided here', async 
   await deliver();
   assert.equal((await readOrder(live.service, held.id, { key })).status, 'voided');
 });
+
+it('the notice about a void is known as ours, though a void leaves no transaction', async () => {
+  const { shop, key } = merchants.get('adyen') as ConnectedMerchant;
+  const { body: held } = await order(live.service, shop, { capture: 'manual' }, { key });
+  const options = { body: {}, key, idempotencyKey: randomUUID() };
+  const voided = await live.service.call('POST', `/v1/orders/${held.id}/void`, options);
+  assert.equal(voided.body.status, 'voided', voided.text);
+  await deliver();
+  const rows = await live.service.db.query<{ result: string }>(
+    `SELECT DISTINCT result FROM processor_notices WHERE type = 'CANCELLATION'`,
+  );
+  const results = rows.map(({ result }) => result);
+  assert.ok(results.includes('the outcome was known'), results.join());
+  assert.ok(!results.some((result) => result.startsWith('no charge')), results.join());
+});

@@ -46,7 +46,13 @@ export interface Notice {
 
 export type NoticeSubject =
   /** The outcome of one of our operations, which may be in doubt, or a refund that failed after it was accepted. */
-  | { readonly kind: 'operation'; readonly reference: string; readonly found: LookupOutcome }
+  | {
+      readonly kind: 'operation';
+      readonly reference: string;
+      readonly found: LookupOutcome;
+      /** Of a void, which leaves no transaction of its own. */
+      readonly charge?: NoticedCharge;
+    }
   /** The funds of a charge have settled. */
   | { readonly kind: 'settled'; readonly charge: NoticedCharge }
   /** A batch has settled. It may also contain refunds, and charges that were not made here. */

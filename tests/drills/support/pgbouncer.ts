@@ -9,7 +9,7 @@ export const recommendedPgbouncer = [
   'max_client_conn = 500',
   'default_pool_size = 150',
   'server_login_retry = 1',
-  'server_connect_timeout = 3',
+  'server_connect_timeout = 10',
   'query_wait_timeout = 15',
 ];
 

@@ -56,13 +56,16 @@ export async function resolveNotice(charging: Charging, notice: NoticeToApply): 
  */
 async function unknown(
   { db }: Charging,
-  { companyId, connectionId }: NoticeToApply,
+  { companyId, connectionId, about }: NoticeToApply,
   reference: string | null,
 ): Promise<Resolved> {
   if (await isAfterRestore(db, companyId)) {
     const why = 'no charge of this connection has this id, and the database was restored';
     return { is: 'not_yet', why, isPatient: true };
   }
+  const voided = about.kind === 'operation' && about.charge;
+  const closed = voided && (await findCharge(db, companyId, connectionId, voided));
+  if (closed) return { is: 'closed', closed };
   const isOpen = await hasOpenSale(db, companyId, connectionId, reference);
   return isOpen ? { is: 'not_yet', why: 'the charge is not decided yet' } : { is: 'foreign' };
 }

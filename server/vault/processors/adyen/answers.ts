@@ -24,26 +24,28 @@ import { keyOf } from './requests.ts';
 const amountSchema = Type.Object({ currency: Type.String(), value: Type.Integer() });
 const text = Type.Optional(Type.String());
 
+const additionalSchema = Type.Object({
+  authCode: text,
+  avsResult: text,
+  cvcResult: text,
+  networkTxReference: text,
+  refusalReasonRaw: text,
+  inferredRefusalReason: text,
+  merchantAdviceCode: text,
+  authorisedAmountValue: text,
+  authorisedAmountCurrency: text,
+  ...authenticationFields,
+});
+/** What a payment shows by the settings of the account. */
+export const additionalCheck = checkOf(additionalSchema);
+
 const paymentSchema = Type.Object({
   resultCode: Type.String(),
   merchantReference: text,
   pspReference: text,
   amount: Type.Optional(amountSchema),
   refusalReasonCode: text,
-  additionalData: Type.Optional(
-    Type.Object({
-      authCode: text,
-      avsResult: text,
-      cvcResult: text,
-      networkTxReference: text,
-      refusalReasonRaw: text,
-      inferredRefusalReason: text,
-      merchantAdviceCode: text,
-      authorisedAmountValue: text,
-      authorisedAmountCurrency: text,
-      ...authenticationFields,
-    }),
-  ),
+  additionalData: Type.Optional(additionalSchema),
   action: actionField,
 });
 export const paymentAnswer = checkOf(paymentSchema);
@@ -287,7 +289,7 @@ function chargeRejectionOf(
 export function authorizationIn(
   payment: Payment,
   amount: AdyenAmount,
-  flow: 'frictionless' | 'challenge',
+  flow: 'frictionless' | 'challenge' | null,
 ): AuthorizationOutcome | undefined {
   const { transaction_id: pspReference, authorization_code, avs_result, cvv_result } = checksOf(payment);
   if (payment.resultCode === 'PartiallyAuthorised' && pspReference !== null) {

@@ -98,8 +98,13 @@ describe('an Adyen that loses answers around the bank', () => {
     await waitUntil(async () => (await noticed(request.reference)) !== undefined);
     const noticedHandle = await noticed(request.reference);
     assert.ok(noticedHandle);
-    assert.equal((await vault.resume(request, { noticedHandle })).outcome, 'approved');
+    const found = await vault.resume(request, { noticedHandle });
+    assert.ok(found.outcome === 'approved', inspect(found));
     assert.equal(await executions(request.reference), 1);
+    // The notice does not say whether the bank asked the customer or recognized them.
+    const { flow, status, liabilityShifted } = found.authentication ?? {};
+    assert.deepEqual([flow, status, liabilityShifted], [null, 'authenticated', true]);
+    assert.match(found.networkTransactionId ?? '', /\w/);
   });
 
   it('what the bank confirmed after it was given up is never captured', async () => {

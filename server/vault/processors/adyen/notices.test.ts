@@ -10,6 +10,7 @@ import type { EvidenceRequest, Notice, NoticedDispute, NoticeSubject, Reception 
 import { inAMinute } from '../../../../tests/support/processor-requests.ts';
 import type { Processor } from '../processor.ts';
 import { unknownCodeRule } from './codes.ts';
+import { readHandle } from './handle.ts';
 import { adyenKind } from './kind.ts';
 import { type NoticeItem, signatureOf } from './notice-item.ts';
 import {
@@ -61,9 +62,13 @@ const signed = (changes: Partial<NoticeItem> = {}, key = hmacKey): NoticeItem =>
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 const rightHeaders = { authorization: basic('svc:a password') };
 
-function receive(items: readonly object[], headers: Record<string, string> = rightHeaders): Reception {
+function receive(
+  items: readonly object[],
+  headers: Record<string, string> = rightHeaders,
+  receiver = processor,
+): Reception {
   const content = { live: 'false', notificationItems: items.map((one) => ({ NotificationRequestItem: one })) };
-  const reception = processor.receive?.({ headers, body: Buffer.from(JSON.stringify(content)), nowMs: 1 });
+  const reception = receiver.receive?.({ headers, body: Buffer.from(JSON.stringify(content)), nowMs: 1 });
   assert.ok(reception);
   return reception;
 }
@@ -119,6 +124,43 @@ describe('a notice of Adyen', () => {
       processor.receive?.({ headers: rightHeaders, body: Buffer.from('null'), nowMs: 1 }),
     ].map((reception) => reception?.outcome === 'refused' && reception.reason);
     assert.ok(reasons.every(Boolean), inspect(reasons));
+  });
+
+  it('says what the bank found only if the sender knows the password, because that is not signed', () => {
+    const found = {
+      ...{ threeDOffered: 'true', threeDAuthenticated: 'true', threeDAuthenticatedResponse: 'Y' },
+      ...{ liabilityShift: 'true', threeDSVersion: '2.2.0', eci: '05' },
+      ...{ authCode: '041312', networkTxReference: '100200300400500' },
+    };
+    const authorized = { eventCode: 'AUTHORISATION', additionalData: found };
+    const about = subjectOf(authorized);
+    assert.ok(about?.kind === 'authorized', inspect(about));
+    const known = readHandle(about.handle ?? '');
+    assert.deepEqual([known?.networkTransactionId, known?.authorization_code], ['100200300400500', '041312']);
+    assert.deepEqual(known?.authentication, {
+      ...{ flow: null, status: 'authenticated', liabilityShifted: true, version: '2.2.0', eci: '05' },
+    });
+    const refused = subjectOf({
+      ...authorized,
+      success: 'false',
+      additionalData: { ...found, threeDAuthenticated: 'false', threeDAuthenticatedResponse: 'N' },
+    });
+    assert.ok(refused?.kind === 'operation' && refused.found.outcome === 'declined', inspect(refused));
+    assert.equal(refused.found.authentication?.status, 'failed');
+
+    const unreadable = subjectOf({ ...authorized, additionalData: { ...found, eci: 5 } });
+    assert.ok(unreadable?.kind === 'authorized' && readHandle(unreadable.handle ?? '')?.authentication === undefined);
+    const withoutPassword = { api_key: apiKey, merchant_account: merchantAccount, hmac_key: hmacKey };
+    const receiver = adyenKind.open(checkConfiguration(adyenKind, withoutPassword), {
+      timeoutMs: 1_000,
+      extraOrigins: [],
+    });
+    const reception = receive([signed(authorized)], {}, receiver);
+    assert.ok(reception.outcome === 'accepted', inspect(reception));
+    const [plain] = reception.notices;
+    assert.ok(plain?.about.kind === 'authorized');
+    const { networkTransactionId, authorization_code, authentication } = readHandle(plain.about.handle ?? '') ?? {};
+    assert.deepEqual([networkTransactionId, authorization_code, authentication], [null, null, undefined]);
   });
 
   it('is kept, and blocks no other, if it is about another account or not understood', () => {

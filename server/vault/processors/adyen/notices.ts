@@ -5,7 +5,8 @@ import { checkOf } from '../../../platform/schema-check.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Notice, NoticeDelivery, NoticedCharge, NoticeSubject, Reception } from '../notices.ts';
 import { type LookupOutcome, noResponse } from '../processor.ts';
-import { declined } from './answers.ts';
+import { additionalCheck, authorizationIn, declined } from './answers.ts';
+import { authenticationIn } from './authentication.ts';
 import { type Decline, refusals } from './codes.ts';
 import { disputeOf, disputeStatusOf, progressMs } from './dispute-notices.ts';
 import { handleOf } from './handle.ts';
@@ -81,10 +82,11 @@ const neverHappened: LookupOutcome = { outcome: 'not_found', isFinal: true };
 const refusedLater: Decline = { name: 'Rejected by the card network', failureCode: 'processor_declined' };
 
 /** A notice names the reason of a refusal in words. It is not signed and changes only the failure code. */
-function refusal({ reason, pspReference }: NoticeItem): LookupOutcome {
+function refusal({ reason, pspReference }: NoticeItem, more: Additional): LookupOutcome {
   const named = Object.entries(refusals).find(([, { name }]) => name.toLowerCase() === reason?.trim().toLowerCase());
   const [response_code, decline] = named ?? [null, { name: 'Refused', failureCode: 'unknown' } as const];
-  return declined(decline, { transaction_id: pspReference, response_code, response_text: decline.name });
+  const found = declined(decline, { transaction_id: pspReference, response_code, response_text: decline.name });
+  return { ...found, ...authenticationIn(more, null) };
 }
 
 function followUp({ merchantReference, pspReference }: NoticeItem, isDone: boolean): NoticeSubject {
@@ -94,15 +96,28 @@ function followUp({ merchantReference, pspReference }: NoticeItem, isDone: boole
   return operation(referenceOfModification(merchantReference ?? ''), found);
 }
 
-type Reader = (item: NoticeItem, isSuccess: boolean) => NoticeSubject;
+/** Adyen signs only references and amount. The rest counts if the sender has also given the user name and the password. */
+type Additional = Parameters<typeof authorizationIn>[0]['additionalData'];
 
-/** Signed are only the reference of Adyen and the amount, so nothing else of the notice is kept. */
-const authorized = ({ merchantReference, pspReference, amount }: NoticeItem): NoticeSubject => ({
-  kind: 'authorized',
-  charge: { reference: merchantReference || null, transactionId: pspReference },
-  handle: handleOf({ pspReference, amount, networkTransactionId: null, ...noChecks }),
-});
+function additionalOf({ additionalData: given }: NoticeItem, hasPassword: boolean): Additional {
+  return hasPassword && additionalCheck.Check(given) ? given : undefined;
+}
+
+type Reader = (item: NoticeItem, isSuccess: boolean, more: Additional) => NoticeSubject;
+
+function authorized({ merchantReference, pspReference, amount }: NoticeItem, more: Additional): NoticeSubject {
+  const payment = { resultCode: 'Authorised', pspReference };
+  const found = authorizationIn({ ...payment, ...(more && { additionalData: more }) }, amount, null);
+  const plain = { pspReference, amount, networkTransactionId: null, ...noChecks };
+  const handle = found?.outcome === 'prepared' ? found.handle : handleOf(plain);
+  return {
+    kind: 'authorized',
+    charge: { reference: merchantReference || null, transactionId: pspReference },
+    handle,
+  };
+}
 const noChecks = { authorization_code: null, avs_result: null, cvv_result: null };
+
 /** A capture that Adyen accepted and did not execute. */
 function captureRefused(item: NoticeItem): NoticeSubject {
   const reference = referenceOfModification(item.merchantReference ?? '');
@@ -121,7 +136,9 @@ const captured = (item: NoticeItem): NoticeSubject => {
 const cancelled: Reader = (item, isSuccess) => {
   const { merchantReference } = item;
   // The release of an authorization that was to be captured later has a reference of its own.
-  if (referenceOfModification(merchantReference ?? '') !== undefined) return followUp(item, isSuccess);
+  if (referenceOfModification(merchantReference ?? '') !== undefined) {
+    return { ...followUp(item, isSuccess), charge: { reference: null, transactionId: item.originalReference || null } };
+  }
   // A cancellation fails if there is nothing to cancel, and also if the payment was captured. That decides nothing.
   return isSuccess ? operation(merchantReference, neverHappened) : other;
 };
@@ -129,11 +146,11 @@ const failedLater: Reader = (item) => followUp(item, false);
 
 const readers: Readonly<Record<string, Reader>> = {
   // A check of a card has an amount of zero; its answer was enough.
-  AUTHORISATION: (item, isSuccess) => {
+  AUTHORISATION: (item, isSuccess, more) => {
     if (item.amount.value === 0) return other;
-    return isSuccess ? authorized(item) : operation(item.merchantReference, refusal(item));
+    return isSuccess ? authorized(item, more) : operation(item.merchantReference, refusal(item, more));
   },
-  CAPTURE: (item, isSuccess) => (isSuccess ? captured(item) : notCaptured(item, isSuccess)),
+  CAPTURE: (item, isSuccess) => (isSuccess ? captured(item) : captureRefused(item)),
   CAPTURE_FAILED: notCaptured,
   CANCELLATION: cancelled,
   TECHNICAL_CANCEL: cancelled,
@@ -147,14 +164,14 @@ const readers: Readonly<Record<string, Reader>> = {
 /** Adyen may capture again what a card network had rejected, with the same code and reference. */
 const isRecapture = ({ reason }: NoticeItem): boolean => /recaptured/i.test(reason ?? '');
 
-function noticeOf(item: NoticeItem, nowMs: number): Notice {
+function noticeOf(item: NoticeItem, nowMs: number, hasPassword: boolean): Notice {
   const { eventCode, pspReference, eventDate } = item;
   const isSuccess = String(item.success) === 'true';
   const atMs = Date.parse(eventDate ?? '');
   const dispute = disputeOf(item);
   const about = dispute
     ? ({ kind: 'dispute', dispute } as const)
-    : (ownEntry(readers, eventCode)?.(item, isSuccess) ?? other);
+    : (ownEntry(readers, eventCode)?.(item, isSuccess, additionalOf(item, hasPassword)) ?? other);
   const status = disputeStatusOf(item);
   return {
     id: [
@@ -182,8 +199,10 @@ function parsed(body: Buffer): unknown {
  * Adyen sends the notices of an endpoint one after another, and repeats one that is refused for weeks before it goes on. So a
  * notice with a valid signature is always accepted: one about another merchant account, or one that is not understood, is kept.
  */
-function noticeOrKept(item: SignedItem, merchantAccount: string, nowMs: number): Notice {
-  if (readableItem.Check(item) && item.merchantAccountCode === merchantAccount) return noticeOf(item, nowMs);
+function noticeOrKept(item: SignedItem, { merchantAccount, basic }: NoticeSettings, nowMs: number): Notice {
+  if (readableItem.Check(item) && item.merchantAccountCode === merchantAccount) {
+    return noticeOf(item, nowMs, basic !== undefined);
+  }
   const type = /^(?!UNVERIFIED$)[A-Z0-9_]{1,60}$/.exec(item.eventCode ?? '')?.[0] ?? 'UNKNOWN';
   return { id: keptIdOf(item), type, atMs: nowMs, about: other };
 }
@@ -200,14 +219,14 @@ const unverified = (item: unknown, nowMs: number): Notice => ({
 
 export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: NoticeSettings): Reception {
   const refused = (reason: string): Reception => ({ outcome: 'refused', reason });
-  const { hmacKey, merchantAccount } = settings;
+  const { hmacKey } = settings;
   if (!hmacKey) return refused('the HMAC key of the webhook is not entered');
   if (!isSignedIn(headers, settings.basic)) return refused('the user name or the password of the webhook is wrong');
   const content = parsed(body);
   if (!noticeBody.Check(content)) return refused('the body is not a webhook of Adyen');
   const items = content.notificationItems.map(({ NotificationRequestItem: item = null }) => item);
   const notices = items.map((item) =>
-    isSigned(item, hmacKey) ? noticeOrKept(item, merchantAccount, nowMs) : unverified(item, nowMs),
+    isSigned(item, hmacKey) ? noticeOrKept(item, settings, nowMs) : unverified(item, nowMs),
   );
   // With none that is signed, the HMAC key may be another: Adyen sends them again when it is entered.
   if (notices.every(({ type }) => type === unverifiedType)) return refused('the signature is missing or wrong');
