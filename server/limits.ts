@@ -159,6 +159,8 @@ export const limits = {
 
   displayNameLength: 100,
   invoicePrefixLength: 20,
+  /** Documents in the ZIP file of a month. */
+  invoicesInArchive: 10_000,
   /** Rates of included tax of a company. */
   taxRates: 500,
   taxNameLength: 40,

@@ -9,6 +9,7 @@ import { refusalsOf } from '../server/http/openapi/errors.ts';
 import type { Route } from '../server/http/route.ts';
 import { latestVersion } from '../server/http/versions/versions.ts';
 import { localVault, type Vault } from '../server/vault/vault.ts';
+import { numberNow, withInvoices } from './support/invoices.ts';
 import { document, routes } from './support/openapi.ts';
 import { contextOf, openShop, order, refund, retry, type Shop, succeeded } from './support/orders.ts';
 import {
@@ -420,6 +421,13 @@ describe('an error of an operation itself', () => {
     },
     'createOrder 409 resource_in_use': async () => order(service, shop, { coupon_code: await heldCode() }),
     'createOrder 502 gateway_error': () => inDoubt(() => order(service, shop)),
+    'getInvoiceXml 422 invalid_state_transition': async () => {
+      await withInvoices(service);
+      const { id } = await succeeded(service, shop);
+      await numberNow(service, service.company.id);
+      const [invoice] = (await service.call('GET', `/v1/invoices?order_id=${id}`)).body.data;
+      return service.call('GET', `/v1/invoices/${invoice.id}/xml`);
+    },
     'getOrderReceipt 422 invalid_state_transition': async () => {
       const { body } = await order(service, await openShop(service, declined));
       return service.call('GET', `/v1/orders/${body.id}/receipt`);

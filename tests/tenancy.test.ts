@@ -179,6 +179,7 @@ const cases: Readonly<Record<string, Case>> = {
     ['GET', `/v1/invoices/${theirs.invoice}?fields[invoices]=number`],
   ],
   getInvoicePdf: (theirs) => [['GET', `/v1/invoices/${theirs.invoice}/pdf`]],
+  getInvoiceMonth: takesNoIds,
   getInvoiceXml: (theirs) => [['GET', `/v1/invoices/${theirs.invoice}/xml`]],
   listTransactions: (theirs) => [
     ...cursors('/v1/transactions', ['created_at', '-amount'], [theirs.transaction, theirs.order]),

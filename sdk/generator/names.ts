@@ -82,6 +82,7 @@ export const methodNames: Readonly<Record<string, string>> = {
   getInvoice: 'invoices.get',
   getInvoicePdf: 'invoices.pdf',
   getInvoiceXml: 'invoices.xml',
+  getInvoiceMonth: 'invoices.month',
 
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',

@@ -1646,6 +1646,15 @@ type Invoice struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// InvoiceMonth is an object of the API.
+type InvoiceMonth struct {
+	Month string `json:"month"`
+	// The ZIP file. Anyone with the link can download it until it expires.
+	URL string `json:"url"`
+	// Request this again for a new link.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // InvoicePdf is an object of the API.
 type InvoicePdf struct {
 	Number string `json:"number"`

@@ -72,6 +72,7 @@ var (
 	opUpdatePaymentLink               = operation{method: "PATCH", path: "/v1/payment_links/{id}", keyed: true}
 	opGetOrderReceipt                 = operation{method: "GET", path: "/v1/orders/{id}/receipt", keyed: false}
 	opListInvoices                    = operation{method: "GET", path: "/v1/invoices", keyed: false, fieldsOf: "invoices"}
+	opGetInvoiceMonth                 = operation{method: "GET", path: "/v1/invoices/month", keyed: false}
 	opGetInvoice                      = operation{method: "GET", path: "/v1/invoices/{id}", keyed: false, fieldsOf: "invoices"}
 	opGetInvoicePdf                   = operation{method: "GET", path: "/v1/invoices/{id}/pdf", keyed: false}
 	opGetInvoiceXml                   = operation{method: "GET", path: "/v1/invoices/{id}/xml", keyed: false}

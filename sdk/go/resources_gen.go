@@ -772,6 +772,17 @@ func (r *InvoicesCalls) List(ctx context.Context, params *ListInvoicesParams, op
 	return newPages[Invoice](ctx, r.client, call{operation: opListInvoices, query: queryOf(params), options: opts})
 }
 
+// GetInvoiceMonthParams are the optional parameters of a call.
+type GetInvoiceMonthParams struct {
+	// The month of the documents, by the time zone of your company. Default: the present one.
+	Month Opt[string] `svc:"month"`
+}
+
+// Month: Retrieve a link to the invoices of a month.
+func (r *InvoicesCalls) Month(ctx context.Context, params *GetInvoiceMonthParams, opts ...RequestOption) (*InvoiceMonth, error) {
+	return fetch[InvoiceMonth](ctx, r.client, call{operation: opGetInvoiceMonth, query: queryOf(params), options: opts})
+}
+
 // GetInvoiceParams are the optional parameters of a call.
 type GetInvoiceParams struct {
 	// Returns only these fields; `id` is always included.

@@ -118,6 +118,7 @@ describe('the SDK', () => {
     assert.deepEqual(await svc.invoices.get(invoice.id), invoice);
     assert.equal((await svc.invoices.pdf(invoice.id)).number, invoice.number);
     assert.equal((await svc.invoices.xml(invoice.id)).number, invoice.number);
+    assert.equal((await svc.invoices.month({ month: '2026-02' })).month, '2026-02');
   });
 
   it('returns declined orders and retries them', async () => {

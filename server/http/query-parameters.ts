@@ -134,12 +134,24 @@ export const currenciesParameter = listParameter(
   Type.String({ format: 'currency' }),
 );
 
+const monthPattern = /^20\d\d-(?:0[1-9]|1[0-2])$/;
+
 export const monthsParameter = (description: string) =>
   listParameter(
-    (text) => (/^20\d\d-(?:0[1-9]|1[0-2])$/.test(text) ? undefined : 'must be months, for example 2026-11'),
+    (text) => (monthPattern.test(text) ? undefined : 'must be months, for example 2026-11'),
     description,
-    Type.String({ pattern: '^20\\d\\d-(?:0[1-9]|1[0-2])$' }),
+    Type.String({ pattern: monthPattern.source }),
   );
+
+export const monthParameter = (description: string) =>
+  ({
+    schema: Type.String({ pattern: monthPattern.source, examples: ['2026-11'] }),
+    description,
+    parse: single(
+      (text): Parsed<string> =>
+        monthPattern.test(text) ? { value: text } : { problem: 'must be a month, for example 2026-11' },
+    ),
+  }) satisfies QueryParameter<string>;
 
 export const cardBrandsParameter = choicesParameter(choice(brandNames, { title: 'CardBrand' }), 'card brands');
 

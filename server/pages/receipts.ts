@@ -1,7 +1,15 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Company } from '../company.ts';
 import { ApiError, tooManyRequests } from '../errors.ts';
-import { readDocument, readDocumentLink, readXml, readXmlLink } from '../features/invoices/service.ts';
+import {
+  readDocument,
+  readDocumentLink,
+  readMonth,
+  readMonthLink,
+  readXml,
+  readXmlLink,
+} from '../features/invoices/service.ts';
 import {
   openRenderer,
   readReceipt,
@@ -13,6 +21,7 @@ import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { LinkQuery } from '../platform/signed-links.ts';
+import { zipOf } from '../platform/zip.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendClosedPage, wantsPage } from './closed-page.ts';
 
@@ -35,7 +44,9 @@ const expired = (): ApiError =>
 interface LinkedFile<Link, Found> {
   readonly path: string;
   readonly name: 'receipt' | 'document';
-  readonly extension: 'pdf' | 'xml';
+  readonly extension: 'pdf' | 'xml' | 'zip';
+  /** What the file is named by, which is an id if this is left out. */
+  readonly isName?: (name: string) => boolean;
   readonly readLink: (
     linkKey: ReceiptLinks['linkKey'],
     nowMs: number,
@@ -75,13 +86,20 @@ const eInvoices: LinkedFile<true, { readonly xml: string; readonly fileName: str
   read: readXml,
 };
 
-const types = { pdf: 'application/pdf', xml: 'application/xml; charset=utf-8' } as const;
+const months: LinkedFile<NonNullable<ReturnType<typeof readMonthLink>>, Awaited<ReturnType<typeof readMonth>>> = {
+  path: '/invoice-months/:company/:file',
+  name: 'document',
+  extension: 'zip',
+  isName: (name) => /^\d{4}-\d{2}$/.test(name),
+  readLink: readMonthLink,
+  read: readMonth,
+};
 
-/** Serves receipts, invoices and credit notes to anyone who has a signed link. */
-export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDependencies): void {
-  const { linkKey, clock, limiter, fallbackFont, contextOf } = dependencies;
+const types = { pdf: 'application/pdf', xml: 'application/xml; charset=utf-8', zip: 'application/zip' } as const;
+
+/** Makes the files of a process: PDFs in one thread, as often as companies may. */
+function openPrinter({ clock, limiter, fallbackFont }: ReceiptPageDependencies) {
   const renderer = openRenderer(fallbackFont);
-  app.addHook('onClose', () => renderer.stop());
   const cached = new Map<string, Buffer>();
 
   const roomOf = (companyId: string) => [{ key: `{${companyId}}:receipts`, limit: limits.receiptRenders }];
@@ -110,16 +128,36 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
     return pdf;
   }
 
+  /** Each company downloads one month at a time, so that its PDFs do not take all turns of the thread. */
+  const downloading = new Set<string>();
+  function zipped({ files }: Awaited<ReturnType<typeof readMonth>>, { id }: Company): Readable {
+    if (downloading.has(id)) {
+      throw tooManyRequests('A month of invoices is being downloaded. Open the link again when it is complete.', 60);
+    }
+    const stream = Readable.from(zipOf(files((document) => renderer.render(document, id))));
+    downloading.add(id);
+    stream.once('close', () => downloading.delete(id));
+    return stream;
+  }
+  return { printed, zipped, stop: () => renderer.stop() };
+}
+
+/** Serves receipts, invoices and credit notes to anyone who has a signed link. */
+export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDependencies): void {
+  const { linkKey, clock, contextOf } = dependencies;
+  const printer = openPrinter(dependencies);
+  app.addHook('onClose', () => printer.stop());
+
   const serve = <Link, Found extends { readonly fileName: string }>(
     kind: LinkedFile<Link, Found>,
-    contentOf: (found: Found, company: Company) => string | Promise<Buffer>,
+    contentOf: (found: Found, company: Company) => string | Promise<Buffer> | Readable,
   ): void => {
     app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(
       kind.path,
       async (request, reply) => {
         const { company, file } = request.params;
         const id = file.replace(new RegExp(`\\.${kind.extension}$`), '');
-        const isPath = isUuid(company) && isUuid(id);
+        const isPath = isUuid(company) && (kind.isName ?? isUuid)(id);
         const linkAt = (nowMs: number): Link | undefined =>
           isPath ? kind.readLink(linkKey, nowMs, company, id, request.query) : undefined;
         const link = linkAt(clock.nowMs());
@@ -135,7 +173,9 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
         const context = await contextOf(company, request.id);
         const found = context && (await kind.read(context, id, link));
         if (!found) throw new ApiError('resource_not_found', `This ${kind.name} does not exist.`);
-        const content = await contentOf(found, context.company);
+        // A program that only asks whether a ZIP file is there would have all of it made.
+        const isAsked = request.method === 'HEAD' && kind.extension === 'zip';
+        const content = isAsked ? '' : await contentOf(found, context.company);
         return (
           reply
             .header('Content-Type', types[kind.extension])
@@ -153,7 +193,8 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
       },
     );
   };
-  serve(receipts, printed);
-  serve(documents, printed);
+  serve(receipts, printer.printed);
+  serve(documents, printer.printed);
   serve(eInvoices, ({ xml }) => xml);
+  serve(months, printer.zipped);
 }

@@ -10,6 +10,8 @@ type LinkPurpose =
   | 'receipt-to-customer'
   | 'invoice'
   | 'invoice-without-customer'
+  | 'invoice-month'
+  | 'invoice-month-without-customer'
   | 'email-preview'
   | 'email-preview-without-customer'
   | 'unsubscribe';

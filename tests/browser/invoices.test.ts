@@ -4,9 +4,9 @@ import type { Browser, Page } from 'playwright-core';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { invoices } from '../../dashboard/src/texts/invoices.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { companyOf, signUp } from '../support/dashboard.ts';
+import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { inspect } from '../support/inspect.ts';
-import { numberNow, sellerAddress } from '../support/invoices.ts';
+import { germanRate, numberNow, sellerAddress } from '../support/invoices.ts';
 import { checkAllOpen, openShop, refund, succeeded } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -17,11 +17,12 @@ let browser: Browser;
 let page: Page;
 let companyId: string;
 let key: string;
+let owner: Person;
 
 before(async () => {
   service = await startTestService();
   browser = await launchBrowser();
-  const owner = await signUp(service, 'invoices@example.com');
+  owner = await signUp(service, 'invoices@example.com');
   companyId = companyOf(owner, 'sandbox');
   key = await service.createKey({ ...service.company, id: companyId });
   await owner.in('PATCH', '/dashboard/profile', { address: sellerAddress, tax_id: 'DE123456789' });
@@ -35,6 +36,10 @@ after(async () => {
   await browser.close();
   await service.stop();
 });
+
+/** The address in a link is not that of the test. */
+const requestOf = (file: string): Promise<unknown> =>
+  page.context().waitForEvent('request', (request) => request.url().includes(`/${file}?`));
 
 test('the settings switch invoices on and show what a number looks like', async () => {
   await page.goto('/settings/invoices');
@@ -69,5 +74,30 @@ test('a payment and its refund are in the list, and lead to their documents', as
   const opened = page.waitForEvent('popup');
   await page.getByRole('button', { name: invoices.pdf }).click();
   await opened;
+  await page.getByText(invoices.eInvoiceMissing(['a tax rate for each line (Settings → Invoices)'])).waitFor();
+  assert.equal(await page.getByRole('button', { name: invoices.xml }).count(), 0);
   await inspect(page, 'the page of an invoice');
+});
+
+test('an invoice with complete data is downloaded as an e-invoice', async () => {
+  await owner.in('PATCH', '/dashboard/invoice_settings', { tax_rates: [germanRate] });
+  const { id } = await succeeded(service, await openShop(service, undefined, { key }), { key });
+  await numberNow(service, companyId);
+  const [invoice] = (await service.call('GET', `/v1/invoices?order_id=${id}`, { key })).body.data;
+  await page.goto(`/invoices/${invoice.id}`);
+  await page.getByText(invoices.eInvoiceReady).waitFor();
+  const opened = requestOf(`${invoice.id}.xml`);
+  await page.getByRole('button', { name: invoices.xml }).click();
+  await opened;
+});
+
+test('a month is downloaded as one file', async () => {
+  await page.goto('/invoices');
+  await page.getByRole('button', { name: invoices.download }).click();
+  const month = new Date().toISOString().slice(0, 7);
+  await page.getByLabel(invoices.month, { exact: true }).selectOption(month);
+  await inspect(page, 'the dialog to download a month');
+  const opened = requestOf(`${month}.zip`);
+  await page.getByRole('button', { name: invoices.startDownload, exact: true }).click();
+  await opened;
 });

@@ -141,6 +141,7 @@ async function orders(svc: Caller): Promise<void> {
   assert.match((await svc.call('invoices.get', invoice)).number, /^INV-\d{4}-\d{6}$/);
   assert.match((await svc.call('invoices.pdf', invoice)).url, /^http/);
   assert.match((await svc.call('invoices.xml', invoice)).url, /^http/);
+  assert.match((await svc.call('invoices.month', { query: { month: '2026-02' } })).url, /^http/);
 
   const declined = await svc.order('4000009999003220');
   assert.equal(declined.failure_code, 'do_not_honor');

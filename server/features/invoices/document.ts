@@ -13,6 +13,11 @@ import { rateFor, shared, type Tax, type TaxRate, taxesOf, taxOf } from './tax.t
 export const dayIn = (atMs: number, timeZone: string): string =>
   new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone }).format(atMs);
 
+export const issuedOn = ({ id, content }: InvoiceRow): string => dayIn(idTimeMs(id), content.time_zone);
+
+/** Without an ending. */
+export const fileNameOf = ({ full_number }: InvoiceRow): string => full_number.replaceAll('/', '-');
+
 /** What a document says: the amounts that the API shows, and the texts of the PDF. */
 
 type Amounts = Pick<

@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import { anyOf, equalId, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { sql } from '../../platform/sql.ts';
+import { joinSql, sql, toStatement } from '../../platform/sql.ts';
 import { findOrderIds, idArms } from '../orders/search-queries.ts';
 import type { OrderItem, Shipping } from '../orders/schemas.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
@@ -137,6 +137,21 @@ async function findDocuments(db: Queryable, companyId: string, text: string): Pr
   );
   const ofOrders = await findOfOrders(db, companyId, await findOrderIds(db, companyId, text));
   return [...new Set([...rows.map(({ id }) => id), ...ofOrders])];
+}
+
+/** Those that have their number, but at most `max`. */
+export async function countInvoices(
+  db: Queryable,
+  companyId: string,
+  filters: QueryValues<typeof createdAtFilters>,
+  max: number,
+): Promise<number> {
+  const conditions = joinSql([sql`company_id = ${companyId}`, ...createdAtConditions(filters), isNumbered], ' AND ');
+  const { text, values } = toStatement(
+    sql`SELECT count(*)::integer AS count FROM (SELECT FROM invoices WHERE ${conditions} LIMIT ${max}) AS found`,
+  );
+  const [row] = await db.query<{ count: number }>(text, values);
+  return row?.count ?? 0;
 }
 
 async function findOfOrders(db: Queryable, companyId: string, orderIds: readonly string[]): Promise<string[]> {

@@ -1,9 +1,16 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { choicesParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { choicesParameter, monthParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { invoice, invoiceKind, invoicePdf, invoiceXml } from './schemas.ts';
-import { getInvoice, getInvoicePdf, getInvoices, getInvoiceXml, type InvoiceLinks } from './service.ts';
+import { invoice, invoiceKind, invoiceMonth, invoicePdf, invoiceXml } from './schemas.ts';
+import {
+  getInvoice,
+  getInvoiceMonth,
+  getInvoicePdf,
+  getInvoices,
+  getInvoiceXml,
+  type InvoiceLinks,
+} from './service.ts';
 
 export { invoiceSettingRoutes } from './dashboard-routes.ts';
 
@@ -35,6 +42,26 @@ export function invoiceRoutes(links: InvoiceLinks): Route[] {
       success: { status: 200, schema: listSchema('InvoiceList', invoice, '/v1/invoices'), shape: 'list' },
       errors: [],
       handle: ({ context, query, page }) => getInvoices(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/invoices/month',
+      operationId: 'getInvoiceMonth',
+      summary: 'Retrieve a link to the invoices of a month',
+      description:
+        'Returns a link to a ZIP file: each document of the month as a PDF, a CSV file with net amount and tax by rate, and one with their ' +
+        'sums. Credit notes have negative amounts. It shows the customers only if the caller has `customers:read`.',
+      category: 'read',
+      idempotency: 'none',
+      parameters: {
+        month: monthParameter(
+          'The month of the documents, by the time zone of your company. Default: the present one.',
+        ),
+      },
+      success: { status: 200, schema: invoiceMonth, shape: 'resource' },
+      errors: [],
+      handle: ({ context, query }) => getInvoiceMonth(context, links, query.month),
     }),
     defineRoute({
       ...common,

@@ -181,6 +181,24 @@ export const invoiceXml = Type.Object(
   },
   { title: 'InvoiceXml', examples: [{ ...linkExample, url: urlExample('xml') }] },
 );
+export const invoiceMonth = Type.Object(
+  {
+    month: Type.String({ examples: ['2026-02'] }),
+    url: Type.String({ description: 'The ZIP file. Anyone with the link can download it until it expires.' }),
+    expires_at: linkFields.expires_at,
+  },
+  {
+    title: 'InvoiceMonth',
+    examples: [
+      {
+        month: '2026-02',
+        url: 'https://pay.example.com/invoice-months/019c4c1e-0000-7a3b-9d1c-2b8f3a4e5d60/2026-02.zip?expires=1770889980&signature=…',
+        expires_at: linkExample.expires_at,
+      },
+    ],
+  },
+);
+export type InvoiceMonth = Static<typeof invoiceMonth>;
 export type InvoiceLink = Static<typeof invoicePdf>;
 
 const prefix = (description: string) =>

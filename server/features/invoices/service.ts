@@ -1,23 +1,26 @@
 import { defaultLocale } from '../../customer-texts/languages.ts';
 import { wordsFor } from '../../customer-texts/words.ts';
-import { ApiError, notFound } from '../../errors.ts';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hourMs } from '../../platform/durations.ts';
-import { createdAt, idTimeMs } from '../../platform/ids.ts';
+import { createdAt } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
+import type { ZipFile } from '../../platform/zip.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { logoOfProfile } from '../profile/service.ts';
-import { amountsOf, dayIn, invoiceDocument } from './document.ts';
+import { amountsOf, fileNameOf, issuedOn } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
+import { countAround, filesOfMonth } from './month.ts';
+import { printableOf } from './printable.ts';
 import { findInvoice, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
-import type { Invoice, InvoiceLink } from './schemas.ts';
+import type { Invoice, InvoiceLink, InvoiceMonth } from './schemas.ts';
 
 export interface InvoiceLinks {
   readonly baseUrl: string;
@@ -66,7 +69,7 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean): Invoice {
     seller: { name: seller.name, address: seller.address, tax_id: seller.tax_id },
     buyer: isBuyerShown ? { ...buyer, tax_id: buyer.tax_id ?? null, address: addressOf(buyer.address) } : null,
     e_invoice_missing: isBuyerShown ? missingIn(row) : null,
-    issued_on: dayIn(idTimeMs(row.id), content.time_zone),
+    issued_on: issuedOn(row),
     livemode: content.mode === 'live',
     created_at: createdAt(row.id),
   };
@@ -148,7 +151,7 @@ export interface ReadDocument {
   readonly version: string;
 }
 
-/** A document stays as it was made. Only the logo is the present one. The PDF that shows the buyer carries the e-invoice. */
+/** A document stays as it was made. Only the logo is the present one. */
 export async function readDocument(
   { db, company }: Pick<RequestContext, 'db' | 'company'>,
   id: string,
@@ -157,15 +160,12 @@ export async function readDocument(
   const row = await findInvoice(db, company.id, id);
   if (!row) return undefined;
   const [logo, words] = await Promise.all([logoOfProfile(db, company.id), wordsFor(defaultLocale)]);
-  const eInvoice = isBuyerShown ? xmlOfInvoice(row) : undefined;
   return {
-    document: invoiceDocument(row, { isBuyerShown, logo, words, eInvoice }),
+    document: printableOf(row, { isBuyerShown, logo, words }),
     fileName: `${fileNameOf(row)}.pdf`,
     version: [row.id, isBuyerShown, logo?.length ?? 0].join(' '),
   };
 }
-
-const fileNameOf = ({ full_number }: InvoiceRow): string => full_number.replaceAll('/', '-');
 
 /** Returns whether a link to the XML of a document is valid at this time. */
 export const readXmlLink = (
@@ -185,3 +185,48 @@ export async function readXml(
   const xml = xmlOfInvoice(row);
   return xml === undefined ? undefined : { xml, fileName: `${fileNameOf(row)}.xml` };
 }
+
+/** A link to the documents of a month as one ZIP file. */
+export async function getInvoiceMonth(
+  context: RequestContext,
+  { baseUrl, linkKey, clock }: InvoiceLinks,
+  month = new Date(context.nowMs).toISOString().slice(0, 'YYYY-MM'.length),
+): Promise<InvoiceMonth> {
+  const max = limits.invoicesInArchive;
+  if ((await countAround(context, month, max)) > max) {
+    throw invalidField('month', `has more than ${max} documents. Use GET /v1/invoices and the PDF of each.`);
+  }
+  const { purpose } = monthPurposes[showsBuyer(context) ? 0 : 1];
+  const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
+  return {
+    month,
+    url: baseUrl + signLink(linkKey, purpose, monthPath(context.company.id, month), expiresAtMs),
+    expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
+  };
+}
+
+const monthPurposes = [
+  { purpose: 'invoice-month', isBuyerShown: true },
+  { purpose: 'invoice-month-without-customer', isBuyerShown: false },
+] as const;
+
+const monthPath = (companyId: string, month: string): string => `/invoice-months/${companyId}/${month}.zip`;
+
+export const readMonthLink = (
+  linkKey: ServiceKey,
+  nowMs: number,
+  companyId: string,
+  month: string,
+  query: LinkQuery,
+): DocumentLink | undefined =>
+  monthPurposes.find(({ purpose }) => isValidLink(linkKey, purpose, monthPath(companyId, month), query, nowMs));
+
+interface ReadMonth {
+  readonly fileName: string;
+  readonly files: (print: (document: ReceiptDocument) => Promise<Buffer>) => AsyncIterable<ZipFile>;
+}
+
+export const readMonth = async (context: RequestContext, month: string, link: DocumentLink): Promise<ReadMonth> => ({
+  fileName: `invoices-${month}.zip`,
+  files: (print) => filesOfMonth(context, month, link, print),
+});

@@ -259,6 +259,7 @@ func pages() {
 	expect(done(client.GetInvoiceWithResponse(ctx, invoice.Id, nil)).JSON200.Number == invoice.Number, "the invoice")
 	expect(done(client.GetInvoicePdfWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "a PDF")
 	expect(done(client.GetInvoiceXmlWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "an e-invoice")
+	expect(done(client.GetInvoiceMonthWithResponse(ctx, nil)).JSON200.Url != "", "a month of invoices")
 	items := []api.CheckoutItemInput{{ProductId: newProduct().Id, Quantity: 1}}
 	session := created(client.CreateCheckoutSessionWithResponse(ctx, nil, api.CheckoutSessionCreate{Mode: api.CheckoutModePayment, Items: &items})).JSON201
 	expect(*done(client.GetCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Url == *session.Url, "the same page")

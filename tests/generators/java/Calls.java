@@ -246,6 +246,8 @@ public class Calls {
     JsonNode invoice = call("listInvoices", "{\"kind\": [\"invoice\"]}").get("data").get(0);
     same(call("getInvoice", "{\"id\": \"%s\"}", id(invoice)).get("number"), invoice.get("number"), "number");
     check(call("getInvoicePdf", "{\"id\": \"%s\"}", id(invoice)).has("url"), "url");
+    check(call("getInvoiceXml", "{\"id\": \"%s\"}", id(invoice)).has("url"), "url");
+    check(call("getInvoiceMonth", "{}").has("url"), "url");
     String items = String.format("\"mode\": \"payment\", \"items\": [{\"product_id\": \"%s\", \"quantity\": 1}]}", id(newProduct()));
     JsonNode session = call("createCheckoutSession", "{" + items);
     same(call("getCheckoutSession", "{\"id\": \"%s\"}", id(session)).get("url"), session.get("url"), "url");

@@ -205,6 +205,8 @@ def pages() -> None:
     invoice = call("invoices.list_invoices", kind=[models.InvoiceKind.INVOICE]).data[0]
     assert call("invoices.get_invoice", invoice.id).number == invoice.number
     assert call("invoices.get_invoice_pdf", invoice.id).url
+    assert call("invoices.get_invoice_xml", invoice.id).url
+    assert call("invoices.get_invoice_month").url
     items = [models.CheckoutItemInput(product_id=new_product().id, quantity=1)]
     body = models.CheckoutSessionCreate(mode=models.CheckoutMode.PAYMENT, items=items)
     session = call("checkout.create_checkout_session", expected=201, body=body)

@@ -228,6 +228,7 @@ async function pages(): Promise<void> {
   assert.equal((await done(svc.GET('/v1/invoices/{id}', ofInvoice))).number, invoice.number);
   assert.ok((await done(svc.GET('/v1/invoices/{id}/pdf', ofInvoice))).url);
   assert.ok((await done(svc.GET('/v1/invoices/{id}/xml', ofInvoice))).url);
+  assert.ok((await done(svc.GET('/v1/invoices/month', { params: { query: { month: '2026-02' } } }))).url);
   const items = [{ product_id: (await newProduct()).id, quantity: 1 }];
   const session = await done(svc.POST('/v1/checkout_sessions', { body: { mode: 'payment', items } }));
   const path = { id: session.id };

@@ -1,5 +1,6 @@
+import { lazy, Suspense, useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
@@ -9,6 +10,8 @@ import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { invoices } from '../../texts/invoices.ts';
 import type { Invoice } from '../../types.ts';
+
+const DownloadMonth = lazy(async () => ({ default: (await import('./download-month.tsx')).DownloadMonth }));
 
 const filters: readonly Filter[] = [
   {
@@ -22,12 +25,25 @@ const filters: readonly Filter[] = [
 
 export function InvoicesPage() {
   const canSet = useCan('company:read');
+  const [downloading, setDownloading] = useState(false);
   return (
     <Page
       title={invoices.title}
       lead={invoices.lead}
-      actions={canSet && <LinkButton to="/settings/invoices">{invoices.openSettings}</LinkButton>}
+      actions={
+        <>
+          <Button icon="download" onClick={() => setDownloading(true)}>
+            {invoices.download}
+          </Button>
+          {canSet && <LinkButton to="/settings/invoices">{invoices.openSettings}</LinkButton>}
+        </>
+      }
     >
+      {downloading && (
+        <Suspense>
+          <DownloadMonth onClose={() => setDownloading(false)} />
+        </Suspense>
+      )}
       <ResourceTable<Invoice>
         path="/v1/invoices"
         label={invoices.title}

@@ -70,6 +70,7 @@ export const operations = {
   updatePaymentLink: { method: 'PATCH', path: '/v1/payment_links/{id}', keyed: true },
   getOrderReceipt: { method: 'GET', path: '/v1/orders/{id}/receipt', keyed: false },
   listInvoices: { method: 'GET', path: '/v1/invoices', keyed: false, fieldsOf: 'invoices' },
+  getInvoiceMonth: { method: 'GET', path: '/v1/invoices/month', keyed: false },
   getInvoice: { method: 'GET', path: '/v1/invoices/{id}', keyed: false, fieldsOf: 'invoices' },
   getInvoicePdf: { method: 'GET', path: '/v1/invoices/{id}/pdf', keyed: false },
   getInvoiceXml: { method: 'GET', path: '/v1/invoices/{id}/xml', keyed: false },

@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { Chosen, FieldChoice } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { Invoice, InvoicePdf, InvoiceXml, ListInvoicesParams } from '../types/invoices.ts';
+import type { GetInvoiceMonthParams, Invoice, InvoiceMonth, InvoicePdf, InvoiceXml, ListInvoicesParams } from '../types/invoices.ts';
 
 export class Invoices {
   readonly #call: Call;
@@ -16,6 +16,11 @@ export class Invoices {
   /** List invoices and credit notes. */
   list<const Field extends keyof Invoice = keyof Invoice>(params: ListInvoicesParams & FieldChoice<Field> = {}, options?: RequestOptions): PagePromise<Chosen<Invoice, Field>> {
     return listPages(this.#call, operations.listInvoices, [], params, options);
+  }
+
+  /** Retrieve a link to the invoices of a month. */
+  month(params: GetInvoiceMonthParams = {}, options?: RequestOptions): Promise<InvoiceMonth> {
+    return this.#call(operations.getInvoiceMonth, [], { query: params }, options);
   }
 
   /** Retrieve an invoice or a credit note. */

@@ -84,6 +84,14 @@ export interface Invoice {
   created_at: string;
 }
 
+export interface InvoiceMonth {
+  month: string;
+  /** The ZIP file. Anyone with the link can download it until it expires. */
+  url: string;
+  /** Request this again for a new link. */
+  expires_at: string;
+}
+
 export interface InvoicePdf {
   number: string;
   /** Request this again for a new link. */
@@ -118,4 +126,9 @@ export interface ListInvoicesParams {
   /** Filters by order. */
   order_id?: string | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface GetInvoiceMonthParams {
+  /** The month of the documents, by the time zone of your company. Default: the present one. */
+  month?: string | undefined;
 }

@@ -336,6 +336,10 @@ class AsyncInvoices:
         """List invoices and credit notes."""
         return self._calls._list(operations.LIST_INVOICES, models.Invoice.of, [], {"limit": limit, "starting_after": starting_after, "ending_before": ending_before, "sort": sort, "q": q, "kind": kind, "customer_id": customer_id, "order_id": order_id, "created_at": created_at, "fields": fields}, options)
 
+    async def month(self, *, month: str | Omitted = OMITTED, options: RequestOptions | None = None) -> models.InvoiceMonth:
+        """Retrieve a link to the invoices of a month."""
+        return await self._calls._call(Call(operations.GET_INVOICE_MONTH, models.InvoiceMonth.of, query={"month": month}, options=options))
+
     async def get(self, invoice_id: str, *, fields: Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"] | Sequence[Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"]] | Omitted = OMITTED, options: RequestOptions | None = None) -> models.Invoice:
         """Retrieve an invoice or a credit note."""
         return await self._calls._call(Call(operations.GET_INVOICE, models.Invoice.of, ids=[invoice_id], query={"fields": fields}, options=options))

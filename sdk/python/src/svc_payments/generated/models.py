@@ -85,6 +85,7 @@ __all__ = [
     "InvoiceField",
     "InvoiceKind",
     "InvoiceLine",
+    "InvoiceMonth",
     "InvoicePdf",
     "InvoiceSeller",
     "InvoiceTax",
@@ -1261,6 +1262,18 @@ class Invoice(Model):
     _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"])
 
 
+class InvoiceMonth(Model):
+    __slots__ = ()
+
+    month: str
+    url: str
+    """The ZIP file. Anyone with the link can download it until it expires."""
+    expires_at: datetime
+    """Request this again for a new link."""
+
+    _fields = frozenset(["month", "url", "expires_at"])
+
+
 class InvoicePdf(Model):
     __slots__ = ()
 
@@ -2011,6 +2024,7 @@ Receipt._converters = {"expires_at": time_of}
 InvoiceSeller._converters = {"address": PostalAddress.of}
 InvoiceBuyer._converters = {"address": PostalAddress.of}
 Invoice._converters = {"lines": list_of(InvoiceLine.of), "taxes": list_of(InvoiceTax.of), "seller": InvoiceSeller.of, "buyer": InvoiceBuyer.of, "issued_on": date_of, "created_at": time_of}
+InvoiceMonth._converters = {"expires_at": time_of}
 InvoicePdf._converters = {"expires_at": time_of}
 InvoiceXml._converters = {"expires_at": time_of}
 CustomerSession._converters = {"expires_at": time_of, "created_at": time_of}

@@ -82,6 +82,7 @@ GET_PAYMENT_LINK = Operation("GET", "/v1/payment_links/{id}", False, "payment_li
 UPDATE_PAYMENT_LINK = Operation("PATCH", "/v1/payment_links/{id}", True, None)
 GET_ORDER_RECEIPT = Operation("GET", "/v1/orders/{id}/receipt", False, None)
 LIST_INVOICES = Operation("GET", "/v1/invoices", False, "invoices")
+GET_INVOICE_MONTH = Operation("GET", "/v1/invoices/month", False, None)
 GET_INVOICE = Operation("GET", "/v1/invoices/{id}", False, "invoices")
 GET_INVOICE_PDF = Operation("GET", "/v1/invoices/{id}/pdf", False, None)
 GET_INVOICE_XML = Operation("GET", "/v1/invoices/{id}/xml", False, None)
