@@ -39,6 +39,8 @@ const checkoutScripts = [
 
 const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
 
+const declareScripts = ['texts', 'declare'].map((name) => `declare/${name}.ts`);
+
 const setupScripts = ['texts', 'setup'].map((name) => `setup/${name}.ts`);
 
 /** What differs between the pages that have one form and its outcome. */
@@ -56,6 +58,9 @@ const confirmParts: SingleParts = {
   receipt: '{{texts.receipt}}',
 };
 const setupParts: SingleParts = { data: '../checkout/{{token}}/setup', other: '{{texts.another}}', receipt: '' };
+
+/** One document for two addresses. */
+const declareParts: SingleParts = { data: '{{token}}/company', other: '', receipt: '' };
 
 const customerScripts = ['texts', 'subscriptions', 'plan-change', 'payments', 'customer'].map(
   (name) => `customer/${name}.ts`,
@@ -84,6 +89,9 @@ const make = {
   'setup.js': () => script(setupScripts),
   'setup.css': () => style('shared/single.css', 'setup/setup.css'),
   'setup.html': () => document(single('setup', setupParts)),
+  'declare.js': () => script(declareScripts),
+  'declare.css': () => style('shared/single.css', 'declare/declare.css'),
+  'declare.html': () => document(single('declare', declareParts)),
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document(readSource(own('customer/customer.html'))),
@@ -138,7 +146,7 @@ function script(names: readonly string[]): string {
 }
 
 /** The frame of a page that has one form, with its parts. */
-function single(page: 'confirm' | 'setup', given: SingleParts): string {
+function single(page: 'confirm' | 'declare' | 'setup', given: SingleParts): string {
   const parts = { ...given, page, form: readSource(own(`${page}/${page}.html`)) };
   return readSource(own('shared/single.html')).replaceAll(
     /\{\{(data|other|receipt|page|form)\}\}/g,

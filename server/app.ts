@@ -30,6 +30,7 @@ import { companyRoutes, type SettingsDependencies } from './features/companies/r
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
+import { declarationRoutes } from './features/declarations/dashboard-routes.ts';
 import { creditDashboardRoutes } from './features/credit/dashboard-routes.ts';
 import { creditRoutes } from './features/credit/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
@@ -382,6 +383,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...profileRoutes(),
     ...invoiceSettingRoutes(),
     ...customerEmailRoutes(receipts),
+    ...declarationRoutes(),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
     ...chargebackRoutes(disputes),

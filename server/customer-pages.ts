@@ -17,6 +17,7 @@ import {
   type EmailLinkDependencies,
   endedPageRoutes,
 } from './features/customer-sessions/email-link.ts';
+import { declarationPage, declarationPageRoutes } from './features/declarations/page-routes.ts';
 import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
 import type { AccountDependencies } from './features/customer-sessions/page.ts';
 import { customerPageLink, customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
@@ -170,6 +171,13 @@ export function mountCustomerPages(
     companyIdOf: companyOfAddress,
     sharedToken: true,
     subjectOf: async () => ({}),
+  });
+  mount(declarationPageRoutes(emailLinks), {
+    http,
+    companyOf,
+    companyIdOf: companyOfAddress,
+    sharedToken: true,
+    subjectOf: declarationPage,
   });
   const contextOf = async (companyId: string, requestId: string): Promise<RequestContext | undefined> => {
     const company = await companyOf(companyId);

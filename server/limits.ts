@@ -84,6 +84,12 @@ export const limits = {
   linkMailsPerCustomer: { count: 3, windowSeconds: 15 * 60 },
   /** Per company. Strangers can ask for these mails, so they count against no other limit of mails. */
   linkMailsPerCompany: { count: 5_000, windowSeconds: 24 * 60 * 60 },
+  /** Cancellations and withdrawals without signing in: per IP address and company, per email address, and per company. */
+  declarationsPerAddress: { count: 10, windowSeconds: 10 * 60 },
+  declarationsPerEmail: { count: 5, windowSeconds: 60 * 60 },
+  declarationsPerCompany: { count: 2_000, windowSeconds: 24 * 60 * 60 },
+  declaredLength: 500,
+  shownDeclarations: 100,
   /** What a stranger types on a page and emails may repeat. */
   pageNameLength: 80,
   /** Requests of pages for customers, per IP address and per link of one customer, by their kind. */

@@ -55,6 +55,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   credit_entries: records('changes of the credit of customers'),
   customer_sessions: time('links to the customer page', 'they expire', 'old customer sessions'),
   customers: records('customers'),
+  declarations: records('cancellations and withdrawals that customers sent without signing in'),
   dispute_files: records('evidence of disputes; the evidence of a deleted customer is erased'),
   disputes: records('disputes'),
   draining_shards: bounded('shards that take no new companies', 'one row for each shard'),

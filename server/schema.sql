@@ -545,6 +545,30 @@ CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, u
 CREATE TRIGGER customers_email_changed AFTER UPDATE OF email_key, deleted_at ON public.customers FOR EACH ROW WHEN (((old.email_key <> new.email_key) OR ((old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL)))) EXECUTE FUNCTION end_customer_sessions();
 CREATE TRIGGER customers_removed AFTER DELETE ON public.customers FOR EACH ROW EXECUTE FUNCTION end_customer_sessions();
 
+CREATE TABLE declarations (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  request uuid NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  email text NOT NULL,
+  contract text NOT NULL,
+  message text,
+  locale text NOT NULL,
+  customer_id uuid,
+  order_id uuid,
+  subscription_id uuid,
+  ends_at timestamp with time zone,
+  handled_at timestamp with time zone,
+  CONSTRAINT declarations_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
+  CONSTRAINT declarations_end_of_subscription CHECK (((ends_at IS NULL) OR ((subscription_id IS NOT NULL) AND (kind = 'cancel'::text)))),
+  CONSTRAINT declarations_kind CHECK ((kind = ANY (ARRAY['cancel'::text, 'withdraw'::text]))),
+  CONSTRAINT declarations_of_order CHECK (((customer_id IS NULL) = (order_id IS NULL))),
+  CONSTRAINT declarations_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX declarations_open ON public.declarations USING btree (company_id, id) WHERE (handled_at IS NULL);
+CREATE UNIQUE INDEX declarations_request ON public.declarations USING btree (company_id, request);
+
 CREATE TABLE dispute_files (
   company_id uuid NOT NULL,
   dispute_id uuid NOT NULL,

@@ -74,6 +74,13 @@ const allGroups: readonly PlaceGroup[] = [
     places: [
       { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
       { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
+      {
+        to: '/declarations',
+        label: places.declarations,
+        icon: 'flag',
+        permission: 'customers:read',
+        words: 'cancellations withdrawals europe',
+      },
       { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read', words: 'mailbox receipts' },
       {
         to: '/audit-log',
@@ -206,6 +213,7 @@ const guides: readonly (readonly [path: string, guide: string])[] = [
   ['/coupons', 'coupons'],
   ['/team', 'team'],
   ['/roles', 'team'],
+  ['/declarations', 'customer-page'],
   ['/emails', 'emails'],
   ['/audit-log', 'team'],
   ['/settings/processors', 'going-live'],

@@ -57,6 +57,7 @@ const companyPages: readonly PageEntry[] = [
   ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
   ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
   ['/settings', () => import('./pages/settings/settings.tsx'), 'SettingsPage'],
+  ['/declarations', () => import('./pages/declarations/declarations.tsx'), 'DeclarationsPage'],
   ['/emails', () => import('./pages/branding/emails.tsx'), 'EmailsPage'],
   ['/settings/branding', () => import('./pages/branding/branding.tsx'), 'BrandingPage'],
   ['/settings/invoices', () => import('./pages/settings/invoices.tsx'), 'InvoiceSettingsPage'],

@@ -18,6 +18,7 @@ export type {
 } from '../../server/features/price-changes/schemas.ts';
 export type { PlanGroup } from '../../server/features/plan-groups/schemas.ts';
 export type { InvoiceSettings } from '../../server/features/invoices/schemas.ts';
+export type { Declaration, Declarations } from '../../server/features/declarations/schemas.ts';
 export type { Export } from '../../server/features/exports/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
 export type { CustomerEmail, EmailPreview } from '../../server/features/customer-emails/schemas.ts';

@@ -10,7 +10,7 @@ interface Options {
   readonly examples?: readonly unknown[];
 }
 
-export { freeText, line, name, plainText, typedEmail } from './typed-text.ts';
+export { freeText, line, name, plainText, typedEmail, withoutLink } from './typed-text.ts';
 
 /** The schema that the API reference shows, if the service accepts more than it promises. */
 export const documentedAs = 'x-documented-as';

@@ -1,6 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { limits } from '../limits.ts';
 import { looksLikeCardNumber } from '../platform/card-digits.ts';
+import { hasLink } from '../platform/web-addresses.ts';
 import { visiblePattern } from './formats.ts';
 
 /**
@@ -54,6 +55,14 @@ export const freeText = (maxLength: number, options: Options = {}) => typed(Type
 export const line = (options: Options = {}) => oneLine(freeText(limits.textLength, options));
 
 export const name = (options: Options = {}) => line({ minLength: 1, format: 'not-blank', ...options });
+
+/** Strangers type these, and emails repeat them: they must not advertise a site in the name of the merchant. */
+export const withoutLink = <Schema extends TSchema>(schema: Schema) =>
+  Type.Refine(
+    schema,
+    (text) => typeof text !== 'string' || !hasLink(text),
+    () => 'must not contain a web address',
+  );
 
 /** The format rejects HTML and the pattern blank text, since a schema has only one format. */
 export const plainText = (maxLength: number, options: Options = {}) =>

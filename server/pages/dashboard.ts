@@ -29,6 +29,7 @@ const dashboardPages = [
   'disputes',
   'in-doubt',
   'approvals',
+  'declarations',
   'emails',
   'developers',
   'team',

@@ -10,8 +10,16 @@ import { inLocale, withTexts } from './page-document.ts';
 
 /** The pages that a merchant's customers see. Each is the same document for every link; the page loads its data. */
 
-const pageNames = ['checkout', 'confirm', 'customer', 'setup'] as const;
-type PageName = (typeof pageNames)[number];
+/** The files and the texts of each page. */
+const pages = {
+  checkout: { file: 'checkout', texts: 'checkout' },
+  confirm: { file: 'confirm', texts: 'confirm' },
+  customer: { file: 'customer', texts: 'customer' },
+  setup: { file: 'setup', texts: 'setup' },
+  cancel: { file: 'declare', texts: 'declarations' },
+  withdraw: { file: 'declare', texts: 'declarations' },
+} as const;
+type PageName = keyof typeof pages;
 
 interface HostedPagesOptions {
   /** Where pictures and logos are stored. */
@@ -27,12 +35,15 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
   const proof = asset(scriptType, () => pageFile('proof.js'));
   mountAsset(app, '/pages/proof.js', proof);
   mountAsset(app, '/pages/closed.css', closedStyle);
-  for (const name of pageNames) {
-    const script = asset(scriptType, () => pageFile(`${name}.js`));
-    const style = asset(styleType, () => pageFile(`${name}.css`));
-    mountAsset(app, `/pages/${name}.js`, script);
-    mountAsset(app, `/pages/${name}.css`, style);
-    const page = once(() => pageFile(`${name}.html`).replaceAll('{{version}}', versionOf(script, style, proof)));
+  for (const [name, { file }] of Object.entries(pages) as [PageName, (typeof pages)[PageName]][]) {
+    const script = asset(scriptType, () => pageFile(`${file}.js`));
+    const style = asset(styleType, () => pageFile(`${file}.css`));
+    // Two pages are one document.
+    if (name !== 'withdraw') {
+      mountAsset(app, `/pages/${file}.js`, script);
+      mountAsset(app, `/pages/${file}.css`, style);
+    }
+    const page = once(() => pageFile(`${file}.html`).replaceAll('{{version}}', versionOf(script, style, proof)));
     const documentIn = inLanguages(name, page);
     app.get<{ Params: { token: string } }>(`/${name}/:token`, async (request, reply) => {
       const { token } = request.params;
@@ -51,7 +62,7 @@ function inLanguages(name: PageName, page: () => string): (locale: string) => Pr
   const documents = new Map<string, string>();
   return async (locale) => {
     const language = languageOf(locale) ?? defaultLocale;
-    const document = documents.get(language) ?? withTexts(page(), (await textsFor(language))[name]);
+    const document = documents.get(language) ?? withTexts(page(), (await textsFor(language))[pages[name].texts]);
     documents.set(language, document);
     return inLocale(document, locale);
   };

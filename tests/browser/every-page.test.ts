@@ -60,6 +60,7 @@ const others = [
   '/developers/requests',
   '/roles',
   '/audit-log',
+  '/declarations',
   '/emails',
   '/settings/processors',
   '/settings/going-live',

@@ -60,6 +60,7 @@ const shardTables = new Set([
   'credit_balances',
   'credit_entries',
   'customers',
+  'declarations',
   'disputes',
   'email_cursors',
   'email_opt_outs',

@@ -180,6 +180,7 @@ export const shell = {
     disputes: 'Disputes',
     inDoubt: 'Unconfirmed payments',
     approvals: 'Approvals',
+    declarations: 'Declarations',
     emails: 'Emails',
     products: 'Products',
     plans: 'Plans',

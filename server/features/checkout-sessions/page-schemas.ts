@@ -1,7 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import { line, name, phone, typedEmail, uuid } from '../../http/schemas.ts';
+import Type, { type Static } from 'typebox';
+import { line, name, phone, typedEmail, uuid, withoutLink } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { hasLink } from '../../platform/web-addresses.ts';
 import { taxId } from '../customers/schemas.ts';
 import { shippingInput } from '../orders/schemas.ts';
 
@@ -20,21 +19,13 @@ const couponCode = Type.Optional(Type.String({ minLength: 1, maxLength: limits.t
 
 export const choiceInput = Type.Object({ quantities, coupon_code: couponCode }, { additionalProperties: false });
 
-/** Strangers type these, and emails repeat them: they must not advertise a site in the name of the merchant. */
-const withoutAddress = <Schema extends TSchema>(schema: Schema) =>
-  Type.Refine(
-    schema,
-    (text) => typeof text !== 'string' || !hasLink(text),
-    () => 'must not contain a web address',
-  );
-
 const customer = Type.Object(
   {
     email: typedEmail(),
-    first_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
-    last_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
+    first_name: withoutLink(name({ maxLength: limits.pageNameLength })),
+    last_name: withoutLink(name({ maxLength: limits.pageNameLength })),
     phone: phone(),
-    company: Type.Optional(withoutAddress(line({ maxLength: limits.pageNameLength }))),
+    company: Type.Optional(withoutLink(line({ maxLength: limits.pageNameLength }))),
     tax_id: Type.Optional(taxId),
   },
   { additionalProperties: false },

@@ -16,6 +16,7 @@ import {
   insertCustomerMail,
   insertLinkMail,
   insertMails,
+  insertRequestedMail,
   type ListedMail,
   listCustomerMails,
   type MailKey,
@@ -87,6 +88,17 @@ export async function writeLinkMail(
     link_expires_at: link.expiresAt,
   };
   await insertLinkMail(db, row, toCustomer);
+}
+
+/** The answer to what a visitor of a page sent. It goes to the address that was typed there, so it has no link. */
+export async function writeRequestedMail(
+  db: Queryable,
+  companyId: string,
+  nowMs: number,
+  { recipient, subject, body, about }: NewMail & { readonly about: string },
+): Promise<void> {
+  const row = { id: newId(nowMs), recipient, subject, body, recipient_key: emailKeyOf(recipient), about };
+  await insertRequestedMail(db, companyId, row);
 }
 
 /** Returns the full content of the mail, with its links. A mail that was sent has lost them. */

@@ -51,6 +51,7 @@ describe('the profile of a company', () => {
       allow_cancel: true,
       allow_end_renewal: true,
       allow_update_card: true,
+      accept_declarations: false,
       headline: null,
       return_url: null,
     });

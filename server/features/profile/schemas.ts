@@ -59,6 +59,9 @@ const customerPageSettings = Type.Object({
   allow_cancel: Type.Boolean(),
   allow_end_renewal: Type.Boolean(),
   allow_update_card: Type.Boolean(),
+  accept_declarations: Type.Boolean({
+    description: 'Whether customers can cancel and withdraw on pages without signing in. Default: true in Europe.',
+  }),
   headline: nullable(Type.String()),
   return_url: nullable(Type.String()),
 });
@@ -78,6 +81,8 @@ export const profile = Type.Object({
   terms_version: nullable(Type.String({ examples: ['2026-11-19'] })),
   emails: emailSettings,
   customer_page: customerPageSettings,
+  cancel_url: Type.String({ description: 'Where customers cancel without signing in. Relative to the base URL.' }),
+  withdraw_url: Type.String({ description: 'Where customers withdraw from a contract. Relative to the base URL.' }),
   customer_page_url: Type.String({
     description: 'Where customers ask for a link to their page. Relative to the base URL.',
   }),
@@ -108,6 +113,7 @@ export const profileUpdate = optional({
     allow_cancel: Type.Boolean(),
     allow_end_renewal: Type.Boolean(),
     allow_update_card: Type.Boolean(),
+    accept_declarations: Type.Boolean(),
     headline: clearable(name()),
     return_url: clearable(url()),
   }),

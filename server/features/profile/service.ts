@@ -1,6 +1,7 @@
 import type { Company } from '../../company.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import { companyAddress } from '../../http/page-token.ts';
+import { mustNameDuty } from '../../platform/order-duty.ts';
 import type { UploadedFile } from '../../http/route.ts';
 import { isLocalName } from '../../http/session-cookie.ts';
 import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
@@ -41,7 +42,7 @@ const emailDefaults: EmailSettings = {
   reply_to: null,
 };
 
-const customerPageDefaults: CustomerPageSettings = {
+const customerPageDefaults: Omit<CustomerPageSettings, 'accept_declarations'> = {
   allow_cancel: true,
   allow_end_renewal: true,
   allow_update_card: true,
@@ -70,7 +71,13 @@ function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Pro
     terms_url: row?.terms_url ?? null,
     terms_version: row?.terms_version ?? null,
     emails: { ...emailDefaults, ...row?.emails },
-    customer_page: { ...customerPageDefaults, ...row?.customer_page },
+    customer_page: {
+      ...customerPageDefaults,
+      accept_declarations: mustNameDuty(row?.address?.country),
+      ...row?.customer_page,
+    },
+    cancel_url: `/cancel/${companyAddress(id)}`,
+    withdraw_url: `/withdraw/${companyAddress(id)}`,
     customer_page_url: `/customer/${companyAddress(id)}`,
     updated_at: row?.updated_at.toISOString() ?? null,
   };

@@ -29,6 +29,7 @@ const steps: readonly Step[] = [
     'receipts',
     'invoices',
     'consents',
+    'declarations',
     'disputes',
     'scheduled_chargebacks',
     'voids',

@@ -64,6 +64,7 @@ export function bodyOf(draft: BrandingDraft): Body {
       allow_update_card: draft.allow_update_card,
       allow_end_renewal: draft.allow_end_renewal,
       allow_cancel: draft.allow_cancel,
+      accept_declarations: draft.accept_declarations,
       headline: set(draft.headline),
       return_url: set(draft.return_url),
     }),
@@ -92,6 +93,7 @@ export const fields = editedFields<BrandingDraft>({
   allow_update_card: branding.allowUpdateCard,
   allow_end_renewal: branding.allowEndRenewal,
   allow_cancel: branding.allowCancel,
+  accept_declarations: branding.acceptDeclarations,
   headline: { label: branding.headline, path: 'customer_page.headline' },
   return_url: { label: branding.returnUrl, path: 'customer_page.return_url' },
 });

@@ -130,7 +130,7 @@ export function EmailSection({ form }: Pick<SectionProps, 'form'>) {
   );
 }
 
-export function CustomerPageSection({ form, profile: { customer_page_url } }: SectionProps) {
+export function CustomerPageSection({ form, profile: { customer_page_url, cancel_url, withdraw_url } }: SectionProps) {
   return (
     <>
       <p className="text-muted">
@@ -146,7 +146,19 @@ export function CustomerPageSection({ form, profile: { customer_page_url } }: Se
         <CheckField form={form} name="allow_update_card" label={branding.allowUpdateCard} />
         <CheckField form={form} name="allow_end_renewal" label={branding.allowEndRenewal} />
         <CheckField form={form} name="allow_cancel" label={branding.allowCancel} />
+        <CheckField
+          form={form}
+          name="accept_declarations"
+          label={branding.acceptDeclarations}
+          hint={branding.acceptDeclarationsHint}
+        />
       </div>
+      {form.draft.accept_declarations && (
+        <div className="flex flex-wrap gap-2">
+          <CopyButton text={location.origin + cancel_url} label={branding.copyCancel} />
+          <CopyButton text={location.origin + withdraw_url} label={branding.copyWithdraw} />
+        </div>
+      )}
       <TextField form={form} name="headline" path="customer_page.headline" label={branding.headline} />
       <TextField
         form={form}

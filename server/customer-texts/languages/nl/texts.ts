@@ -4,10 +4,23 @@ import { checkout } from './checkout.ts';
 import { closed } from './closed.ts';
 import { confirm } from './confirm.ts';
 import { customer } from './customer.ts';
+import { declarations } from './declarations.ts';
 import { emails } from './emails.ts';
 import { formats } from './formats.ts';
 import { payments } from './payments.ts';
 import { receipts } from './receipts.ts';
 import { setup } from './setup.ts';
 
-export const texts: Texts = { card, checkout, closed, confirm, customer, emails, formats, payments, receipts, setup };
+export const texts: Texts = {
+  card,
+  checkout,
+  closed,
+  confirm,
+  customer,
+  declarations,
+  emails,
+  formats,
+  payments,
+  receipts,
+  setup,
+};
