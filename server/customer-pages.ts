@@ -53,7 +53,7 @@ import type { Vault } from './vault/vault.ts';
 
 interface CustomerPages {
   readonly pageLinks: LinkDependencies;
-  readonly checkout: OfCompany<CheckoutPageDependencies & Pick<AccountDependencies, 'receiptUrlOf'>>;
+  readonly checkout: OfCompany<CheckoutPageDependencies & Pick<AccountDependencies, 'receiptUrlOf' | 'invoiceLinks'>>;
   readonly receipts: ReceiptLinks;
   readonly emailLinks: EmailLinkDependencies;
 }
@@ -124,7 +124,7 @@ export function openCustomerPages(
     emailLinks: { baseUrl, mailKey: keys.mails, limiter, clock, background, log },
     checkout: ({ company }) => {
       const { db, orders, subscriptions } = shards.of(company);
-      const links = { receiptOf, receiptUrlOf, linkKey };
+      const links = { receiptOf, receiptUrlOf, invoiceLinks: receipts, linkKey };
       return { db, baseUrl, orders, subscriptions, references, cards, images, guard, ...links };
     },
   };

@@ -90,6 +90,11 @@ export interface AccountPayment {
   readonly refunded_amount: number;
   readonly currency: string;
   readonly has_receipt: boolean;
+  readonly documents: readonly {
+    readonly id: string;
+    readonly kind: 'invoice' | 'credit_note';
+    readonly number: string;
+  }[];
   readonly confirm_url: string | null;
 }
 

@@ -19,7 +19,7 @@ export function showPayments(token: string, { items, next }: Payments, isContinu
 const orderStatusTexts: Readonly<Partial<Record<string, string>>> = texts.orderStatus;
 
 function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
-  const { order_number: number, created_at, description, status, total, currency, has_receipt, confirm_url } = payment;
+  const { order_number: number, created_at, description, status, total, currency, confirm_url } = payment;
   const row = element(
     'li',
     {},
@@ -36,12 +36,7 @@ function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
       element('span', { class: `status ${status}` }, orderStatusTexts[status] ?? status),
     ),
   );
-  if (has_receipt) {
-    const label = filled(texts.receiptOf, { number });
-    const href = inPageLocale(`${token}/orders/${payment.id}/receipt`);
-    const attributes = { href, target: '_blank', rel: 'noopener noreferrer', 'aria-label': label };
-    row.querySelector('.what')?.append(element('a', attributes, texts.receipt));
-  }
+  row.querySelector('.what')?.append(...papersOf(token, payment));
   if (confirm_url) {
     const label = filled(texts.confirmOf, { number });
     row
@@ -49,4 +44,19 @@ function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
       ?.append(element('a', { href: inPageLocale(confirm_url), 'aria-label': label }, texts.confirm));
   }
   return row;
+}
+
+/** Links to the receipt, invoices and credit notes. */
+function papersOf(token: string, { id, order_number, has_receipt, documents }: AccountPayment): HTMLElement[] {
+  const link = (path: string, text: string, label = text): HTMLElement => {
+    const href = inPageLocale(`${token}/${path}`);
+    return element('a', { href, target: '_blank', rel: 'noopener noreferrer', 'aria-label': label }, text);
+  };
+  const receipt = filled(texts.receiptOf, { number: order_number });
+  return [
+    ...(has_receipt ? [link(`orders/${id}/receipt`, texts.receipt, receipt)] : []),
+    ...documents.map(({ id: documentId, kind, number }) =>
+      link(`documents/${documentId}`, filled(kind === 'invoice' ? texts.invoice : texts.creditNote, { number })),
+    ),
+  ];
 }

@@ -22,7 +22,16 @@ import {
   type Scene,
   typesOf,
 } from '../../../tests/support/billing.ts';
-import { assertInvalid, assertRefused, capture, contextOf, until } from '../../../tests/support/orders.ts';
+import { invoicesFor, numberNow } from '../../../tests/support/invoices.ts';
+import {
+  assertInvalid,
+  assertRefused,
+  capture,
+  checkAllOpen,
+  contextOf,
+  refund,
+  until,
+} from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
 import { forgetCustomerSessions } from './jobs.ts';
@@ -301,6 +310,45 @@ describe('the link of a customer', () => {
     const reply = await onPage(token, 'card', { payment_method_id: methods.data[0].id });
     assertRefused(reply, 404, 'resource_not_found');
     assert.equal((await readSubscription(service, foreign.id, { key: scene.key })).status, 'active');
+  });
+});
+
+describe('the documents of a customer', () => {
+  it('are at their payments, and open only for the customer who paid', async () => {
+    const scene = await openScene(service);
+    await invoicesFor(service, scene.customer_id);
+    const { latest_order_id: orderId } = await created(service, scene);
+    const token = await open(scene);
+    const shown = async (): Promise<{ id: string; kind: string; number: string }[]> =>
+      (await account(token)).payments.items[0].documents;
+    assert.deepEqual(await shown(), []);
+    await refund(service, orderId, 100, { key: scene.key });
+    await checkAllOpen(service);
+    await numberNow(service, scene.company.id);
+    const documents = await shown();
+    assert.deepEqual(
+      documents.map(({ kind, number }) => [kind, number.replace(/\d{4}-/, '')]),
+      [
+        ['invoice', 'INV-000001'],
+        ['credit_note', 'CN-000001'],
+      ],
+    );
+    for (const { id } of documents) {
+      const link = await fetch(`${service.baseUrl}/customer/${token}/documents/${id}`, { redirect: 'manual' });
+      assert.equal(link.status, 303);
+      const { pathname, search } = new URL(link.headers.get('location') ?? '');
+      const pdf = await fetch(service.baseUrl + pathname + search);
+      assert.deepEqual([pdf.status, pdf.headers.get('content-type')], [200, 'application/pdf']);
+    }
+    const other = await service.call('POST', '/v1/customers', {
+      key: scene.key,
+      body: { email: `${randomUUID()}@example.com`, first_name: 'Bob', last_name: 'Byte', phone: '+15559990002' },
+    });
+    const foreign = await open({ ...scene, customer_id: other.body.id });
+    for (const id of [documents[0]?.id ?? '', randomUUID(), 'no-id', '%00']) {
+      const refused = await onPage(foreign, `documents/${id}`);
+      assert.ok([400, 404].includes(refused.status), `${id}: ${refused.status}`);
+    }
   });
 });
 

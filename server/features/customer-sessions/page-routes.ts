@@ -3,6 +3,7 @@ import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
 import { returnInput, withPresence } from '../checkout-sessions/service.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
+import { customerInvoiceUrl } from '../invoices/service.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
 import {
   abandonRenewal,
@@ -57,6 +58,14 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       category: 'read',
       redirects: true,
       handle: ({ context, subject, params }) => receiptUrl(dependenciesOf(context), context, subject, params.id ?? ''),
+    }),
+    definePageRoute({
+      method: 'GET',
+      path: '/customer/:token/documents/:id',
+      category: 'read',
+      redirects: true,
+      handle: ({ context, subject, params }) =>
+        customerInvoiceUrl(context, dependenciesOf(context).invoiceLinks, subject.customer_id, params.id ?? ''),
     }),
     definePageRoute({
       method: 'POST',

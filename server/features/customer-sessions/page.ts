@@ -6,6 +6,7 @@ import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } fr
 import { type CardAtBank, cardAtBank } from '../card-setups/service.ts';
 import { balancesOf } from '../credit/service.ts';
 import { customersById } from '../customers/service.ts';
+import { type InvoiceLinks, type InvoiceOfOrder, invoicesOfOrders } from '../invoices/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { type Orders, paidOf } from '../orders/service.ts';
 import type { CustomerPageSettings } from '../profile/schemas.ts';
@@ -37,6 +38,7 @@ export interface AccountDependencies {
   readonly guard: CardTestingGuard;
   readonly linkKey: ServiceKey;
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
+  readonly invoiceLinks: InvoiceLinks;
 }
 
 const paymentsPerPage = 10;
@@ -53,6 +55,7 @@ interface ShownPayment {
   readonly refunded_amount: number;
   readonly currency: string;
   readonly has_receipt: boolean;
+  readonly documents: readonly InvoiceOfOrder[];
   /** The bank wants to confirm the payment: the page for that. */
   readonly confirm_url: string | null;
 }
@@ -194,6 +197,10 @@ export async function showPayments(
     new Set(),
   );
   const subscriptions = (await subscriptionReferences.subscriptionsOf(context, [customer_id])).get(customer_id) ?? [];
+  const documents = await invoicesOfOrders(
+    context,
+    page.items.map(({ id }) => id),
+  );
   const names = new Map(subscriptions.map(({ id, plan }) => [id, plan.name]));
   const items = page.items.map((order) => ({
     id: order.id,
@@ -206,6 +213,7 @@ export async function showPayments(
     refunded_amount: order.refunded_amount,
     currency: order.currency,
     has_receipt: withReceipt.includes(order.status),
+    documents: documents.get(order.id) ?? [],
     confirm_url: order.authentication_url,
   }));
   return { items, next: page.hasMore ? (items.at(-1)?.id ?? null) : null };

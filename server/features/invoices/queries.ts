@@ -122,6 +122,26 @@ export async function listInvoices(
   });
 }
 
+export interface NumberedRow {
+  readonly id: string;
+  readonly order_id: string;
+  readonly kind: InvoiceRow['kind'];
+  readonly full_number: string;
+}
+
+/** Oldest first. */
+export async function findNumbered(
+  db: Queryable,
+  companyId: string,
+  orderIds: readonly string[],
+): Promise<NumberedRow[]> {
+  return db.query<NumberedRow>(
+    `SELECT id, order_id, kind, full_number FROM invoices
+     WHERE company_id = $1 AND order_id = ANY($2::uuid[]) AND number IS NOT NULL ORDER BY id`,
+    [companyId, orderIds],
+  );
+}
+
 /** The arms of the most selective filter. */
 async function armsOf(db: Queryable, companyId: string, { q, order_id, customer_id }: InvoiceFilters) {
   if (q !== undefined) return idArms('id', await findDocuments(db, companyId, q.trim()));

@@ -19,7 +19,7 @@ import { amountsOf, fileNameOf, issuedOn } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
 import { printableOf } from './printable.ts';
-import { findInvoice, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
+import { findInvoice, findNumbered, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
 import type { Invoice, InvoiceLink, InvoiceMonth } from './schemas.ts';
 
 export interface InvoiceLinks {
@@ -86,6 +86,40 @@ export async function getInvoicePdf(context: RequestContext, links: InvoiceLinks
   const row = await findInvoice(context.db, context.company.id, id);
   if (!row) throw notFound('invoice');
   return linkTo(context, links, row, showsBuyer(context) ? 'invoice' : 'invoice-without-customer', 'pdf');
+}
+
+export interface InvoiceOfOrder {
+  readonly id: string;
+  readonly kind: Invoice['kind'];
+  readonly number: string;
+}
+
+/** The documents of orders, oldest first, for the customer who paid them. */
+export async function invoicesOfOrders(
+  { db, company }: RequestContext,
+  orderIds: readonly string[],
+): Promise<Map<string, InvoiceOfOrder[]>> {
+  if (orderIds.length === 0) return new Map();
+  const rows = await findNumbered(db, company.id, orderIds);
+  const groups = Map.groupBy(rows, ({ order_id }) => order_id);
+  return new Map(
+    [...groups].map(([orderId, found]) => [
+      orderId,
+      found.map(({ id, kind, full_number }) => ({ id, kind, number: full_number })),
+    ]),
+  );
+}
+
+/** A document of another customer does not exist for this one. */
+export async function customerInvoiceUrl(
+  context: RequestContext,
+  links: InvoiceLinks,
+  customerId: string,
+  id: string,
+): Promise<string> {
+  const row = await findInvoice(context.db, context.company.id, id);
+  if (row?.customer_id !== customerId) throw notFound('invoice');
+  return linkTo(context, links, row, 'invoice', 'pdf').url;
 }
 
 /** An e-invoice names the customer, so the caller must be able to read who that is. */

@@ -100,6 +100,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'الطلب {number}',
   receipt: 'الإيصال',
   receiptOf: 'إيصال الطلب {number}',
+  invoice: 'الفاتورة {number}',
+  creditNote: 'إشعار دائن {number}',
   orderStatus: {
     pending: 'قيد التنفيذ',
     succeeded: 'مدفوع',

@@ -101,6 +101,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Ordre {number}',
   receipt: 'Kvittering',
   receiptOf: 'Kvittering for ordre {number}',
+  invoice: 'Faktura {number}',
+  creditNote: 'Kreditnota {number}',
   orderStatus: {
     pending: 'I gang',
     succeeded: 'Betalt',

@@ -107,6 +107,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Bestellung {number}',
   receipt: 'Beleg',
   receiptOf: 'Beleg für Bestellung {number}',
+  invoice: 'Rechnung {number}',
+  creditNote: 'Rechnungskorrektur {number}',
   orderStatus: {
     pending: 'In Bearbeitung',
     succeeded: 'Bezahlt',

@@ -119,6 +119,9 @@ export const customer = {
   order: 'Order {number}',
   receipt: 'Receipt',
   receiptOf: 'Receipt for order {number}',
+  // Links to the PDF of an invoice of the order, and of what was taken off it.
+  invoice: 'Invoice {number}',
+  creditNote: 'Credit note {number}',
   // The badge of a payment.
   orderStatus: {
     pending: 'In progress',

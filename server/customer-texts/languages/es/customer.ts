@@ -102,6 +102,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Pedido {number}',
   receipt: 'Recibo',
   receiptOf: 'Recibo del pedido {number}',
+  invoice: 'Factura {number}',
+  creditNote: 'Factura rectificativa {number}',
   orderStatus: {
     pending: 'En curso',
     succeeded: 'Pagado',

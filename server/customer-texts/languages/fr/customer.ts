@@ -104,6 +104,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Commande {number}',
   receipt: 'Reçu',
   receiptOf: 'Reçu de la commande {number}',
+  invoice: 'Facture {number}',
+  creditNote: 'Avoir {number}',
   orderStatus: {
     pending: 'En cours',
     succeeded: 'Payé',

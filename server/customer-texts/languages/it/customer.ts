@@ -104,6 +104,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Ordine {number}',
   receipt: 'Ricevuta',
   receiptOf: 'Ricevuta dell’ordine {number}',
+  invoice: 'Fattura {number}',
+  creditNote: 'Nota di credito {number}',
   orderStatus: {
     pending: 'In corso',
     succeeded: 'Pagato',

@@ -103,6 +103,8 @@ export const customer: TextsOf<'customer'> = {
   order: '注文 {number}',
   receipt: '領収書',
   receiptOf: '注文{number}の領収書',
+  invoice: '請求書 {number}',
+  creditNote: '返還請求書 {number}',
   orderStatus: {
     pending: '処理中',
     succeeded: '支払い済み',

@@ -105,6 +105,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Bestelling {number}',
   receipt: 'Betaalbewijs',
   receiptOf: 'Betaalbewijs voor bestelling {number}',
+  invoice: 'Factuur {number}',
+  creditNote: 'Creditnota {number}',
   orderStatus: {
     pending: 'Bezig',
     succeeded: 'Betaald',

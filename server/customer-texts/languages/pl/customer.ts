@@ -103,6 +103,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Zamówienie {number}',
   receipt: 'Potwierdzenie',
   receiptOf: 'Potwierdzenie zamówienia {number}',
+  invoice: 'Faktura {number}',
+  creditNote: 'Faktura korygująca {number}',
   orderStatus: {
     pending: 'W toku',
     succeeded: 'Zapłacono',

@@ -103,6 +103,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Pedido {number}',
   receipt: 'Recibo',
   receiptOf: 'Recibo do pedido {number}',
+  invoice: 'Fatura {number}',
+  creditNote: 'Nota de crédito {number}',
   orderStatus: {
     pending: 'Em andamento',
     succeeded: 'Pago',

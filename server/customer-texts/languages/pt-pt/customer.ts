@@ -103,6 +103,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Encomenda {number}',
   receipt: 'Recibo',
   receiptOf: 'Recibo da encomenda {number}',
+  invoice: 'Fatura {number}',
+  creditNote: 'Nota de crédito {number}',
   orderStatus: {
     pending: 'Em curso',
     succeeded: 'Pago',

@@ -102,6 +102,8 @@ export const customer: TextsOf<'customer'> = {
   order: 'Beställning {number}',
   receipt: 'Kvitto',
   receiptOf: 'Kvitto för beställning {number}',
+  invoice: 'Faktura {number}',
+  creditNote: 'Kreditfaktura {number}',
   orderStatus: {
     pending: 'Pågår',
     succeeded: 'Betald',
