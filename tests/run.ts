@@ -44,6 +44,16 @@ const onlyWithAll = [
   'tests/{clocks,dead-connections}.test.ts',
   // With Java, where the validator is.
   'server/features/invoices/official-validator.test.ts',
+  // Processors, vaults and receivers that are away, refuse or wait, each for a while.
+  'server/features/orders/recovery/{forgotten-charges,vault-away}.test.ts',
+  'server/features/processors/{refused-credentials,rejected-account}.test.ts',
+  'server/features/webhooks/{concurrency,shared-hosts}.test.ts',
+  'server/vault/processors/adyen/authentication.test.ts',
+  'server/vault/declines.test.ts',
+  'sdk/node/{build,retries}.test.ts',
+  // They start a program for each check.
+  'cli/{api,listen}.test.ts',
+  'tests/{migrations,misconfigurations}.test.ts',
   // They start the sources for each guide.
   'tests/guides.test.ts',
   // What shoppers do is in the other tests of pages.

@@ -3,6 +3,7 @@ import type { Database, DatabasePool } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import { dayIn } from './document.ts';
 import {
   findDueCompanies,
   findWaiting,
@@ -73,8 +74,7 @@ function labelOf(numbering: Numbering, { id, kind }: Pick<Waiting, 'id' | 'kind'
   return `${prefix}${year}${restored_at ? restoreMark(restored_at) : ''}`;
 }
 
-const yearOf = (atMs: number, timeZone: string): string =>
-  new Intl.DateTimeFormat('en-US', { year: 'numeric', timeZone }).format(atMs);
+const yearOf = (atMs: number, timeZone: string): string => dayIn(atMs, timeZone).slice(0, 4);
 
 /** The minute of the restore, and not how many there were: a restored database has forgotten the restores before. */
 const restoreMark = (at: Date): string => `R${at.toISOString().slice(2, 16).replaceAll(/\D/g, '')}-`;
