@@ -62,7 +62,7 @@ const setupParts: SingleParts = { data: '../checkout/{{token}}/setup', other: '{
 /** One document for two addresses. */
 const declareParts: SingleParts = { data: '{{token}}/company', other: '', receipt: '' };
 
-const customerScripts = ['texts', 'subscriptions', 'plan-change', 'payments', 'customer'].map(
+const customerScripts = ['texts', 'saying', 'subscriptions', 'life', 'plan-change', 'payments', 'customer'].map(
   (name) => `customer/${name}.ts`,
 );
 

@@ -57,6 +57,8 @@ export const limits = {
   billingCyclesMax: 10_000,
   upcomingMax: 60,
   startDateYears: 10,
+  /** How long customers can pause a subscription. */
+  pauseDaysMax: 366,
   redemptionsMax: 1_000_000_000,
   couponScopeIds: 1_000,
   couponPrefixLength: 20,

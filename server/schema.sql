@@ -1705,6 +1705,7 @@ CREATE TABLE subscriptions (
   period_payment json,
   renewal_items json,
   restarted_at timestamp with time zone,
+  resume_at timestamp with time zone,
   CONSTRAINT subscriptions_amount_check CHECK ((amount >= 0)),
   CONSTRAINT subscriptions_anchor_day_check CHECK (((anchor_day >= 1) AND (anchor_day <= 31))),
   CONSTRAINT subscriptions_billing_cycles_check CHECK ((billing_cycles >= 0)),
@@ -1715,13 +1716,13 @@ CASE "interval"
     ELSE 60
 END))),
   CONSTRAINT subscriptions_check1 CHECK (((completed_cycles >= 0) AND (completed_cycles <= current_cycle))),
-  CONSTRAINT subscriptions_check2 CHECK (((status = ANY (ARRAY['active'::text, 'past_due'::text])) OR (due_at IS NULL))),
   CONSTRAINT subscriptions_check3 CHECK (((status = 'canceled'::text) = (canceled_at IS NOT NULL))),
   CONSTRAINT subscriptions_check4 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
   CONSTRAINT subscriptions_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   CONSTRAINT subscriptions_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT subscriptions_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
   CONSTRAINT subscriptions_current_cycle_check CHECK ((current_cycle >= 0)),
+  CONSTRAINT subscriptions_due CHECK (((due_at IS NULL) OR (status = ANY (ARRAY['active'::text, 'past_due'::text])) OR ((status = 'paused'::text) AND (NOT (due_at IS DISTINCT FROM resume_at))))),
   CONSTRAINT subscriptions_earlier_end_date_check CHECK ((earlier_end_date ~ '^\d{4}-\d\d-\d\d$'::text)),
   CONSTRAINT subscriptions_end_date_check CHECK ((end_date ~ '^\d{4}-\d\d-\d\d$'::text)),
   CONSTRAINT subscriptions_interval_check CHECK (("interval" = ANY (ARRAY['day'::text, 'month'::text]))),
@@ -1734,7 +1735,6 @@ END))),
 );
 CREATE INDEX subscriptions_card ON public.subscriptions USING btree (company_id, payment_method_id);
 CREATE INDEX subscriptions_customer ON public.subscriptions USING btree (company_id, customer_id, id);
-CREATE INDEX subscriptions_due ON public.subscriptions USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX subscriptions_due_of_company ON public.subscriptions USING btree (company_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX subscriptions_plan ON public.subscriptions USING btree (company_id, plan_id, id);
 CREATE INDEX subscriptions_status ON public.subscriptions USING btree (company_id, status, id);

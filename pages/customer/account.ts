@@ -5,6 +5,8 @@ export interface AccountMerchant {
   readonly logo_url: string | null;
   readonly color: string | null;
   readonly support_email: string | null;
+  /** The law of its country names the words of a button that orders. */
+  readonly names_duty: boolean;
 }
 
 interface OfferedPlan {
@@ -66,6 +68,21 @@ export interface AccountSubscription {
     readonly confirm_url: string | null;
   } | null;
   readonly ends_at: string | null;
+  /** It is paused until a date, on which the total is charged. */
+  readonly pause: { readonly until: string; readonly total: number; readonly paid_until: string | null } | null;
+  readonly can_continue: boolean;
+  /** The days until which it can be paused. */
+  readonly pause_dates: { readonly first: string; readonly last: string; readonly total: number } | null;
+  /** A new subscription like this one, which has ended. */
+  readonly again: {
+    readonly name: string;
+    readonly quantity: number;
+    readonly amount: number;
+    readonly total: number;
+    readonly currency: string;
+    readonly interval: 'day' | 'month';
+    readonly interval_count: number;
+  } | null;
   readonly can_end_renewal: boolean;
   readonly can_keep_renewal: boolean;
   readonly can_cancel: boolean;
@@ -117,7 +134,7 @@ export interface Account {
   readonly card_at_bank: { readonly bank_url: string } | null;
   readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: Payments;
-  /** The outcome of the change of plan that was just requested. */
+  /** The outcome of the change of plan, or of the new subscription, that was just requested. */
   readonly change?: {
     readonly status: 'applied' | 'scheduled' | 'declined' | 'superseded';
     readonly confirm_url: string | null;

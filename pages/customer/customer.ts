@@ -5,11 +5,13 @@ import { showHeader } from '../shared/header.ts';
 import { createInput } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { enterOutcome } from '../shared/outcome.ts';
-import { inPageLocale, inWords, pageLocale } from '../shared/page-texts.ts';
-import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
+import { inPageLocale, pageLocale } from '../shared/page-texts.ts';
+import { type Answer, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { brandMark, cardName, expiryText } from '../shared/saved-cards.ts';
 import type { Account, AccountMerchant, AccountSubscription, Payments, PlanPreview } from './account.ts';
+import { askToContinue, askToSubscribe, choosePause, isConfirmed } from './life.ts';
 import { choosePlan } from './plan-change.ts';
+import { problemText, say, setSaving } from './saying.ts';
 import { showPayments } from './payments.ts';
 import { dateText, showSubscriptions, type SubscriptionAction } from './subscriptions.ts';
 import { texts } from './texts.ts';
@@ -121,23 +123,6 @@ async function refreshSoon(): Promise<void> {
   else void refreshSoon();
 }
 
-function say(kind: 'done' | 'problem', text: string): void {
-  setText('done', kind === 'done' ? text : null);
-  byId('banner').hidden = kind === 'done';
-  byId('banner-text').textContent = kind === 'problem' ? text : '';
-  const target = byId(kind === 'done' ? 'done' : 'banner');
-  target.focus();
-  target.scrollIntoView({ block: 'nearest' });
-}
-
-/** Some messages of the service are for the merchant; the customer gets those that are for customers. */
-function problemText({ status, code, message, param, retryAfter }: Problem): string {
-  if (status === 429) return filled(texts.tooMany, { seconds: retryAfter ?? 30 });
-  if (param === 'payment_method_id') return texts.noCardToCharge;
-  if (param === 'card_token') return texts.cardAgain;
-  return code === 'invalid_request' || code === 'validation_error' ? inWords(message, texts.problem) : texts.problem;
-}
-
 /** Each action can be repeated: the service does it once. */
 async function send(path: string, body: object): Promise<Exclude<Answer<Account>, { kind: 'lost' }>> {
   return untilAnswered(
@@ -148,7 +133,10 @@ async function send(path: string, body: object): Promise<Exclude<Answer<Account>
 
 async function act(action: SubscriptionAction, subscription: AccountSubscription): Promise<void> {
   if (action === 'plan') return changePlan(subscription);
-  if (isBusy || !(await isConfirmed(action, subscription))) return;
+  if (action === 'again') return subscribeAgain(subscription);
+  if (isBusy) return;
+  const body = await bodyOf(action, subscription);
+  if (!body || isBusy) return;
   if (action === 'abandon' && !subscription.overdue?.in_progress) return chooseAnotherCard();
   isBusy = true;
   const button = byId('subscriptions').querySelector<HTMLButtonElement>(
@@ -156,8 +144,6 @@ async function act(action: SubscriptionAction, subscription: AccountSubscription
   );
   if (button) button.disabled = true;
   if (button && action === 'pay') button.textContent = texts.paying;
-  const { overdue } = subscription;
-  const body = action === 'pay' ? { declines: overdue?.declines ?? 0, browser: browserReport() } : {};
   const answer = await send(`subscriptions/${subscription.id}/${action}`, body);
   isBusy = false;
   if (answer.kind === 'refused') {
@@ -170,6 +156,34 @@ async function act(action: SubscriptionAction, subscription: AccountSubscription
     `[data-subscription="${subscription.id}"] [data-action="bank"]`,
   );
   if (action === 'pay') bank?.click();
+}
+
+/** What is sent, once the customer has agreed; undefined if not. */
+async function bodyOf(action: SubscriptionAction, subscription: AccountSubscription): Promise<object | undefined> {
+  if (action === 'pay') return { declines: subscription.overdue?.declines ?? 0, browser: browserReport() };
+  if (action === 'pause') {
+    const until = await choosePause(subscription);
+    return until ? { until } : undefined;
+  }
+  if (action === 'continue') {
+    const expected_amount = await askToContinue(subscription, account.merchant);
+    return expected_amount === undefined ? undefined : { expected_amount };
+  }
+  return (await isConfirmed(action, subscription)) ? {} : undefined;
+}
+
+async function subscribeAgain(subscription: AccountSubscription): Promise<void> {
+  if (isBusy) return;
+  const card = account.cards.find(({ is_default }) => is_default);
+  if (!card) return say('problem', texts.noCardToCharge);
+  const expected_amount = await askToSubscribe(subscription, account.merchant, cardName(card));
+  if (expected_amount === undefined || isBusy) return;
+  const path = `subscriptions/${subscription.id}/again`;
+  const name = subscription.again?.name ?? subscription.name;
+  await order(path, { expected_amount, browser: browserReport() }, (status) => {
+    if (status === 'applied') say('done', filled(texts.againDone, { name }));
+    else say('problem', texts.againDeclined);
+  });
 }
 
 function chooseAnotherCard(): void {
@@ -185,9 +199,20 @@ async function changePlan(subscription: AccountSubscription): Promise<void> {
     request<PlanPreview>(`${token}/${path}/preview_plan`, choice),
   );
   if (!chosen) return;
+  const said = { applied: texts.planDone, scheduled: texts.planScheduledDone };
+  await order(`${path}/change_plan`, { ...chosen, browser: browserReport() }, (status) => {
+    if (status === 'applied' || status === 'scheduled') return say('done', said[status]);
+    say('problem', status === 'declined' ? texts.planDeclined : texts.planEnded);
+  });
+}
+
+type Ordered = NonNullable<Account['change']>['status'];
+
+/** Sends what may charge the customer, and leads to the bank if that wants to confirm it. */
+async function order(path: string, body: object, onOutcome: (status: Ordered) => void): Promise<void> {
   isBusy = true;
   byId('account').setAttribute('aria-busy', 'true');
-  const answer = await send(`${path}/change_plan`, { ...chosen, browser: browserReport() });
+  const answer = await send(path, body);
   isBusy = false;
   byId('account').removeAttribute('aria-busy');
   if (answer.kind === 'refused') {
@@ -199,9 +224,7 @@ async function changePlan(subscription: AccountSubscription): Promise<void> {
   if (!change) return;
   const bank = change.confirm_url;
   if (bank && /^https?:\/\//i.test(bank)) return location.assign(bank);
-  const said = { applied: texts.planDone, scheduled: texts.planScheduledDone };
-  if (change.status === 'applied' || change.status === 'scheduled') return say('done', said[change.status]);
-  say('problem', change.status === 'declined' ? texts.planDeclined : texts.planEnded);
+  onOutcome(change.status);
 }
 
 /** Says what happened, by the subscription as it is now. */
@@ -218,8 +241,12 @@ function report(action: SubscriptionAction, before: AccountSubscription): void {
     say('done', texts.abandoned);
     return chooseAnotherCard();
   }
-  const date = now?.ends_at ? dateText(now.ends_at) : '';
+  const at = now?.ends_at ?? now?.pause?.until;
+  const date = at ? dateText(at) : '';
   const said = {
+    pause: texts.pauseDone,
+    continue: texts.continueDone,
+    again: texts.againDone,
     end_renewal: texts.endDone,
     keep_renewal: texts.keepDone,
     cancel: texts.cancelDone,
@@ -227,22 +254,6 @@ function report(action: SubscriptionAction, before: AccountSubscription): void {
     plan: texts.planDone,
   }[action];
   say('done', filled(said, { name, date }));
-}
-
-function isConfirmed(action: SubscriptionAction, subscription: AccountSubscription): Promise<boolean> {
-  if (action !== 'cancel' && action !== 'end_renewal') return Promise.resolve(true);
-  const { name, current_period_end: end } = subscription;
-  const words = { name, date: end ? dateText(end) : '' };
-  const isEnd = action === 'end_renewal';
-  byId('confirm-title').textContent = filled(isEnd ? texts.endTitle : texts.cancelTitle, words);
-  byId('confirm-text').textContent = filled(isEnd ? texts.endText : texts.cancelText, words);
-  byId('confirm-yes').textContent = isEnd ? texts.endRenewal : texts.cancel;
-  const dialog = byId('confirm', HTMLDialogElement);
-  dialog.returnValue = '';
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
-  });
 }
 
 function openCardForm(isOpen: boolean): void {
@@ -290,13 +301,6 @@ async function saveChosen(from: CardPicker): Promise<string | undefined> {
 function sayCardSaved(): void {
   const card = account.cards.find(({ is_default }) => is_default);
   say('done', filled(texts.cardSaved, { card: card ? cardName(card) : '' }));
-}
-
-function setSaving(id: string, busyText: string | undefined, text = ''): void {
-  const button = byId(id, HTMLButtonElement);
-  button.disabled = busyText !== undefined;
-  button.classList.toggle('busy', busyText !== undefined);
-  byId(`${id}-text`).textContent = busyText ?? text;
 }
 
 async function showMore(): Promise<void> {
@@ -351,6 +355,11 @@ byId('card-form').addEventListener('submit', (event) => {
 });
 byId('more').addEventListener('click', () => void showMore());
 byId('confirm-yes').addEventListener('click', () => byId('confirm', HTMLDialogElement).close('yes'));
+byId('pause-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  byId('pause', HTMLDialogElement).close('yes');
+});
+byId('pause-no').addEventListener('click', () => byId('pause', HTMLDialogElement).close(''));
 byId('confirm-no').addEventListener('click', () => byId('confirm', HTMLDialogElement).close(''));
 byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('online')));
 addEventListener('pageshow', (event) => {

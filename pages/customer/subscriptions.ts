@@ -9,7 +9,9 @@ import { texts } from './texts.ts';
 
 /** The subscriptions of the customer, each with what can be done with it. */
 
-export type SubscriptionAction = 'pay' | 'abandon' | 'plan' | 'undo_plan' | 'end_renewal' | 'keep_renewal' | 'cancel';
+export type SubscriptionAction =
+  | ('pay' | 'abandon' | 'plan' | 'undo_plan' | 'end_renewal' | 'keep_renewal' | 'cancel')
+  | ('pause' | 'continue' | 'again');
 
 export type OnAction = (action: SubscriptionAction, subscription: AccountSubscription) => void;
 
@@ -30,7 +32,7 @@ export function showSubscriptions(
 }
 
 function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
-  const { name, amount, currency, next_payment: next, ends_at, status, card, quantity } = subscription;
+  const { name, amount, currency, next_payment: next, ends_at, status, card, quantity, pause } = subscription;
   const price = filled(texts.price, {
     amount: money(amount, currency),
     period: periodText(subscription, texts.period),
@@ -41,6 +43,7 @@ function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLEle
     scheduledText(subscription),
     subscription.changing && texts.planChanging,
     next && filled(texts.nextPayment, { amount: money(next.total, currency), date: dateText(next.date) }),
+    pause && filled(texts.pausedUntil, { date: dateText(pause.until), amount: money(pause.total, currency) }),
     ends_at && filled(texts.endsAt, { date: dateText(ends_at) }),
     next && filled(texts.paidWith, { card: cardName(card) }),
   ];
@@ -106,10 +109,13 @@ function confirmationLink(url: string, name: string): HTMLElement {
 }
 
 function actionsOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement[] {
-  const { can_keep_renewal, can_end_renewal, can_cancel, offer, scheduled } = subscription;
+  const { can_keep_renewal, can_end_renewal, can_cancel, can_continue, offer, scheduled } = subscription;
   const actions: readonly (readonly [SubscriptionAction, string, boolean])[] = [
     ['plan', texts.planButton, offer !== null],
     ['undo_plan', texts.planUndo, scheduled?.can_undo === true],
+    ['continue', texts.continueNow, can_continue],
+    ['again', texts.again, subscription.again !== null],
+    ['pause', texts.pause, subscription.pause_dates !== null],
     ['keep_renewal', texts.keepRenewal, can_keep_renewal],
     ['end_renewal', texts.endRenewal, can_end_renewal],
     ['cancel', texts.cancel, can_cancel],

@@ -399,6 +399,7 @@ const (
 	SubscriptionFieldAttemptCount       SubscriptionField = "attempt_count"
 	SubscriptionFieldNextRetryAt        SubscriptionField = "next_retry_at"
 	SubscriptionFieldLatestOrderID      SubscriptionField = "latest_order_id"
+	SubscriptionFieldResumesAt          SubscriptionField = "resumes_at"
 	SubscriptionFieldCanceledAt         SubscriptionField = "canceled_at"
 	SubscriptionFieldCompletedAt        SubscriptionField = "completed_at"
 	SubscriptionFieldLivemode           SubscriptionField = "livemode"
@@ -1402,6 +1403,7 @@ type Subscription struct {
 	AttemptCount  int64          `json:"attempt_count"`
 	NextRetryAt   *time.Time     `json:"next_retry_at"`
 	LatestOrderID *string        `json:"latest_order_id"`
+	ResumesAt     *time.Time     `json:"resumes_at"`
 	CanceledAt    *time.Time     `json:"canceled_at"`
 	CompletedAt   *time.Time     `json:"completed_at"`
 	Livemode      bool           `json:"livemode"`

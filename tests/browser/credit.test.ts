@@ -92,7 +92,7 @@ describe('the credit of a customer in the dashboard', () => {
     const card = { number: '5555555555554444', exp_month: '12', exp_year: '2040', cvc: '999' };
     await service.call('POST', '/capture', { key, body: { customer_id: id, card } });
     const product = someProduct({ name: 'Gear', pricing: { amount: 500, currency: 'usd' } });
-    await service.call('POST', '/v1/products', { key, body: product });
+    await service.call('POST', '/v1/products', { key, body: product, idempotencyKey: crypto.randomUUID() });
     await page.goto('/orders/new');
     await opened.choose(orders.customer, 'Ada');
     await opened.choose(orders.product, 'Gear');

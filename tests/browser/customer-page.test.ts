@@ -162,6 +162,47 @@ describe('the customer page', () => {
     });
   });
 
+  test('pauses until a date, continues with a payment, and subscribes again after the end', async () => {
+    const scene = await someScene();
+    const allowed = { allow_pause: true, allow_subscribe_again: true };
+    await changeProfile(contextOf(service, scene.company), { customer_page: allowed });
+    const { id, current_period_end } = await created(service, scene);
+    const read = () => readSubscription(service, id, { key: scene.key });
+    await during(await open(scene), async ({ page, complaints }) => {
+      const dialog = page.getByRole('dialog');
+      await page.getByRole('button', { name: 'Pause: Tea of the month' }).click();
+      await dialog.getByText(/^You have paid until .* you pay \$19\.00\.$/).waitFor();
+      const day = await dialog.getByLabel('Continue on').inputValue();
+      assert.ok(day > current_period_end.slice(0, 10));
+      await checkLooks(page, 'customer-pause', allLooks);
+      await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+      await page.getByText(/^Tea of the month is paused until/).waitFor();
+      await page.getByText(/^Paused\. Continues on .* with a payment of \$19\.00\.$/).waitFor();
+      await checkLooks(page, 'customer-paused');
+      assert.equal((await read()).resumes_at.slice(0, 10), day);
+      await page.getByRole('button', { name: 'Continue now: Tea of the month' }).click();
+      await dialog.getByText(/^You have paid until/).waitFor();
+      await dialog.getByRole('button', { name: 'Not now' }).click();
+      assert.equal((await read()).status, 'paused');
+      await page.getByRole('button', { name: 'Continue now: Tea of the month' }).click();
+      await dialog.getByRole('button', { name: 'Continue now' }).click();
+      await page.getByText('Tea of the month continues.').waitFor();
+      assert.equal((await read()).status, 'active');
+
+      await page.getByRole('button', { name: 'Cancel now: Tea of the month' }).click();
+      await dialog.getByRole('button', { name: 'Cancel now' }).click();
+      await page.getByRole('button', { name: 'Subscribe again: Tea of the month' }).click();
+      await dialog
+        .getByText(/^You pay \$19\.00 now with Visa .* costs \$19\.00 per month until you cancel it\.$/)
+        .waitFor();
+      await checkLooks(page, 'customer-again');
+      await dialog.getByRole('button', { name: 'Subscribe and pay $19.00' }).click();
+      await page.getByText('You are subscribed to Tea of the month again.').waitFor();
+      assert.equal((await ordersOf(service, scene)).length, 2);
+      assert.deepEqual(complaints, []);
+    });
+  });
+
   test('sends a link by email to those who ask for it', async () => {
     const scene = await someScene();
     const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });

@@ -62,6 +62,8 @@ export const branding = {
   customerPageCopy: 'Copy link',
   allowCancel: 'Cancel a subscription now',
   allowEndRenewal: 'Cancel a subscription at period end',
+  allowPause: 'Pause a subscription until a date',
+  allowSubscribeAgain: 'Subscribe again after the end, at the price of today',
   allowUpdateCard: 'Update the card',
   acceptDeclarations: 'Cancel and withdraw without signing in',
   acceptDeclarationsHint: 'On pages of their own, which the law of the European Union asks for.',

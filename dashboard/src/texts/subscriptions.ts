@@ -57,6 +57,7 @@ export const subscriptions = {
   pauseConfirm: 'Pause subscription',
   pauseText: 'The customer is not charged until you resume the subscription.',
   paused: 'Subscription paused.',
+  resumesAt: 'Paused until',
   resume: 'Resume',
   resumeTitle: 'Resume this subscription?',
   resumeConfirm: 'Resume subscription',

@@ -9,6 +9,8 @@ import {
   abandonRenewal,
   type AccountDependencies,
   actAndShow,
+  ensureAllowed,
+  ensureOwn,
   payNow,
   receiptUrl,
   resumeRenewal,
@@ -17,8 +19,18 @@ import {
   subscriptionActs,
 } from './page.ts';
 import { chooseCard, resumeSavedCard } from './card.ts';
-import { cardChoice, paymentsAfter, planChoice, planChosen, renewalPayment } from './page-schemas.ts';
+import {
+  cardChoice,
+  chargeSeen,
+  pauseChosen,
+  paymentsAfter,
+  planChoice,
+  planChosen,
+  renewalPayment,
+} from './page-schemas.ts';
 import { type ChosenOutcome, choosePlan, previewPlanChoice, undoPlanChoice } from './plan-changes.ts';
+import { subscribeAgain } from './subscribe-again.ts';
+import { continueNow, pauseUntil } from '../subscriptions/service.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
 /** The requests of the customer page. */
@@ -135,6 +147,8 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       },
     }),
     ...planRoutes(dependenciesOf),
+    ...pauseRoutes(dependenciesOf),
+    againRoute(dependenciesOf),
     definePageRoute({
       method: 'POST',
       path: '/customer/:token/subscriptions/:id/abandon',
@@ -155,6 +169,55 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
         ),
     }),
   ];
+}
+
+function pauseRoutes(dependenciesOf: OfCompany<AccountDependencies>): PageRoute<CustomerSessionRow>[] {
+  return [
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/pause',
+      category: 'write',
+      body: pauseChosen,
+      handle: ({ context, subject, params: { id = '' }, body }) =>
+        actAndShow(dependenciesOf(context), context, subject, async () => {
+          await ensureAllowed(context, 'allow_pause');
+          await ensureOwn(context, subject.customer_id, id);
+          await pauseUntil(context, id, body.until);
+        }),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/continue',
+      category: 'write',
+      body: chargeSeen,
+      handle: ({ context, subject, params: { id = '' }, body }) =>
+        actAndShow(dependenciesOf(context), context, subject, async () => {
+          await ensureAllowed(context, 'allow_pause');
+          await ensureOwn(context, subject.customer_id, id);
+          await continueNow(context, id, body.expected_amount);
+        }),
+    }),
+  ];
+}
+
+function againRoute(dependenciesOf: OfCompany<AccountDependencies>): PageRoute<CustomerSessionRow> {
+  return definePageRoute({
+    method: 'POST',
+    path: '/customer/:token/subscriptions/:id/again',
+    category: 'write',
+    body: chargeSeen,
+    handle: async ({ context, subject, params: { id = '' }, body, address, token, browser }) => {
+      const dependencies = dependenciesOf(context);
+      const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}` };
+      const present = withPresence(context, browser, page, body.browser);
+      let change: ChosenOutcome | undefined;
+      const account = await actAndShow(dependencies, present, subject, async () => {
+        await ensureAllowed(context, 'allow_subscribe_again');
+        change = await subscribeAgain(dependencies, present, subject.customer_id, id, body.expected_amount, address);
+      });
+      return { ...account, change };
+    },
+  });
 }
 
 function planRoutes(dependenciesOf: OfCompany<AccountDependencies>): PageRoute<CustomerSessionRow>[] {

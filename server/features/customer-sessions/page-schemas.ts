@@ -41,4 +41,16 @@ export const planChosen = Type.Object(
 );
 export type PlanChosen = Static<typeof planChosen>;
 
+/** The day on which it continues. */
+export const pauseChosen = Type.Object({ until: Type.String({ format: 'date' }) }, { additionalProperties: false });
+
+/** With what the page has shown to be charged at once. */
+export const chargeSeen = Type.Object(
+  {
+    expected_amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
+    browser: Type.Optional(browserInput),
+  },
+  { additionalProperties: false },
+);
+
 export const linkRequest = Type.Object({ email: typedEmail() }, { additionalProperties: false });

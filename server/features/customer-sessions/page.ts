@@ -25,6 +25,7 @@ import {
   subscriptionReferences,
 } from '../subscriptions/service.ts';
 import { type ChosenOutcome, planOffers, type PlanOffer } from './plan-changes.ts';
+import { type AgainOffer, againOffers } from './subscribe-again.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
 /** What the customer page shows and does. Everything is limited to the customer of the session. */
@@ -32,7 +33,7 @@ import type { CustomerSessionRow } from './queries.ts';
 export interface AccountDependencies {
   readonly baseUrl: string;
   readonly orders: Orders;
-  readonly subscriptions: Pick<Subscriptions, 'changePlan'>;
+  readonly subscriptions: Pick<Subscriptions, 'changePlan' | 'create'>;
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
   readonly guard: CardTestingGuard;
@@ -68,6 +69,8 @@ export interface ShownPayments {
 type ShownSubscription = Omit<CustomerSubscription, 'overdue'> & {
   /** What the customer can change it to. */
   readonly offer: PlanOffer | null;
+  /** For one that has ended: a new one like it. */
+  readonly again: AgainOffer | null;
   /** `bank_url`: the bank wants to confirm the payment in progress. */
   readonly overdue: (NonNullable<CustomerSubscription['overdue']> & { readonly bank_url: string | null }) | null;
 };
@@ -88,7 +91,7 @@ interface Account {
   /** What the merchant owes the customer; none in most cases. */
   readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: ShownPayments;
-  /** The outcome of the change of plan that was just requested. */
+  /** The outcome of the change of plan, or of the new subscription, that was just requested. */
   readonly change?: ChosenOutcome;
 }
 
@@ -104,6 +107,7 @@ export async function showAccount(
   const { customer_page: settings } = await profileOf(db, company);
   const subscriptions = await shownToCustomer(context, customer_id);
   const offers = await planOffers(context, subscriptions);
+  const again = settings.allow_subscribe_again ? await againOffers(context, subscriptions) : undefined;
   const cards = (await paymentMethodsOf(db, company.id, [customer_id])).get(customer_id) ?? [];
   const credit = await balancesOf(db, company.id, customer_id);
   const { email, first_name, last_name } = customer;
@@ -119,6 +123,7 @@ export async function showAccount(
       subscriptions.map(async (subscription) => ({
         ...(await withBank(dependencies, context, allowed(subscription, settings))),
         offer: offers.get(subscription.id) ?? null,
+        again: again?.get(subscription.id) ?? null,
       })),
     ),
     cards: cards.map(({ id, is_default, card: { brand, last4, exp_month, exp_year } }) => ({
@@ -138,12 +143,14 @@ export async function showAccount(
 /** What the merchant does not allow is not offered. Undoing an end stays possible. */
 function allowed(
   subscription: CustomerSubscription,
-  { allow_cancel, allow_end_renewal }: CustomerPageSettings,
+  { allow_cancel, allow_end_renewal, allow_pause }: CustomerPageSettings,
 ): CustomerSubscription {
   return {
     ...subscription,
     can_cancel: subscription.can_cancel && allow_cancel,
     can_end_renewal: subscription.can_end_renewal && allow_end_renewal,
+    pause_dates: allow_pause ? subscription.pause_dates : null,
+    can_continue: subscription.can_continue && allow_pause,
   };
 }
 
@@ -151,7 +158,7 @@ async function withBank(
   { orders }: Pick<AccountDependencies, 'orders'>,
   { company }: RequestContext,
   subscription: CustomerSubscription,
-): Promise<Omit<ShownSubscription, 'offer'>> {
+): Promise<Omit<ShownSubscription, 'offer' | 'again'>> {
   const { overdue } = subscription;
   const action = overdue?.in_progress ? await orders.nextAction(company.id, overdue.order_id) : undefined;
   return { ...subscription, overdue: overdue && { ...overdue, bank_url: action?.url ?? null } };
@@ -250,7 +257,7 @@ type Act = (
 ) => Promise<unknown>;
 
 /** A subscription of another customer does not exist for this one. */
-async function ensureOwn(context: RequestContext, customerId: string, id: string): Promise<void> {
+export async function ensureOwn(context: RequestContext, customerId: string, id: string): Promise<void> {
   const { customer_id } = await getSubscription(context, id, new Set());
   if (customer_id !== customerId) throw notFound('subscription');
 }

@@ -46,7 +46,7 @@ export async function countExpected(
 ): Promise<ExpectedPart[]> {
   return db.query<ExpectedPart>(
     `SELECT ${kindOf} AS kind, count(*)::integer AS count, sum(s.quantity)::bigint AS seats, sum(s.amount)::bigint AS amount,
-       min(s.due_at) AS first, max(s.due_at) AS last
+       min(s.due_at) FILTER (WHERE s.status = 'active') AS first, max(s.due_at) FILTER (WHERE s.status = 'active') AS last
      FROM subscriptions s WHERE ${subscribers} GROUP BY 1 ORDER BY 1`,
     [companyId, planId, chosen],
   );

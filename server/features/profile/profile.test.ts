@@ -52,6 +52,8 @@ describe('the profile of a company', () => {
       allow_end_renewal: true,
       allow_update_card: true,
       accept_declarations: false,
+      allow_pause: false,
+      allow_subscribe_again: false,
       headline: null,
       return_url: null,
     });

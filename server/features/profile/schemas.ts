@@ -62,6 +62,8 @@ const customerPageSettings = Type.Object({
   accept_declarations: Type.Boolean({
     description: 'Whether customers can cancel and withdraw on pages without signing in. Default: true in Europe.',
   }),
+  allow_pause: Type.Boolean(),
+  allow_subscribe_again: Type.Boolean(),
   headline: nullable(Type.String()),
   return_url: nullable(Type.String()),
 });
@@ -114,6 +116,8 @@ export const profileUpdate = optional({
     allow_end_renewal: Type.Boolean(),
     allow_update_card: Type.Boolean(),
     accept_declarations: Type.Boolean(),
+    allow_pause: Type.Boolean(),
+    allow_subscribe_again: Type.Boolean(),
     headline: clearable(name()),
     return_url: clearable(url()),
   }),

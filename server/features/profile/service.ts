@@ -46,6 +46,8 @@ const customerPageDefaults: Omit<CustomerPageSettings, 'accept_declarations'> = 
   allow_cancel: true,
   allow_end_renewal: true,
   allow_update_card: true,
+  allow_pause: false,
+  allow_subscribe_again: false,
   headline: null,
   return_url: null,
 };

@@ -1,5 +1,5 @@
 import type { EventType } from '../events/service.ts';
-import { moved } from './changes.ts';
+import { dueAtRest, moved } from './changes.ts';
 import { type DunningPolicy, renewalDeclined } from './dunning.ts';
 import { withCycleBegun, withNextDue, withPassedDatesLeftOut } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
@@ -88,5 +88,5 @@ function renewalApproved(row: SubscriptionRow, { cycle, nowMs }: ChargeResult): 
 }
 
 function withDue(row: SubscriptionRow): SubscriptionRow {
-  return row.status === 'active' ? withNextDue(row) : { ...row, due_at: null };
+  return row.status === 'active' ? withNextDue(row) : { ...row, due_at: dueAtRest(row) };
 }

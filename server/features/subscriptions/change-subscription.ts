@@ -201,20 +201,25 @@ export async function pauseSubscription(context: RequestContext, id: string): Pr
 
 export async function resumeSubscription(context: RequestContext, id: string): Promise<Subscription> {
   return operate(context, id, 'paused', 'subscription.resumed', async (transaction, row) => {
-    const { company_id, latest_order_id } = row;
-    // If the subscription were active again, the worker would send it, or a decline would begin dunning.
-    if (latest_order_id && (await isUnderWay(transaction, company_id, latest_order_id))) {
-      const message = (await isWaitingCharge(transaction, company_id, latest_order_id))
-        ? 'The renewal that waited when the subscription was paused is being discarded. Retry shortly.'
-        : 'It is not known yet whether the renewal that waited when the subscription was paused had been charged before. Retry later.';
-      throw new ApiError('resource_in_use', message);
-    }
+    await refuseUnderWay(transaction, row);
     return resumed(row, context.nowMs);
   });
 }
 
+/** If the subscription were active again, the worker would send the renewal, or a decline would begin dunning. */
+export async function refuseUnderWay(
+  transaction: Database,
+  { company_id, latest_order_id }: SubscriptionRow,
+): Promise<void> {
+  if (!latest_order_id || !(await isUnderWay(transaction, company_id, latest_order_id))) return;
+  const message = (await isWaitingCharge(transaction, company_id, latest_order_id))
+    ? 'The renewal that waited when the subscription was paused is being discarded. Retry shortly.'
+    : 'It is not known yet whether the renewal that waited when the subscription was paused had been charged before. Retry later.';
+  throw new ApiError('resource_in_use', message);
+}
+
 /** A renewal that waits is not sent. The outcome of one in flight may make the subscription past due, which cannot be paused. */
-async function discardRenewal(
+export async function discardRenewal(
   transaction: Database,
   { company_id, current_cycle }: SubscriptionRow,
   orderId: string,
@@ -227,7 +232,7 @@ async function discardRenewal(
   throw new ApiError('resource_in_use', message);
 }
 
-async function operate(
+export async function operate(
   { db, company, nowMs, requestId }: RequestContext,
   id: string,
   from: SubscriptionRow['status'],
@@ -261,6 +266,7 @@ export async function backdateSubscription({ db, company }: RequestContext, id: 
       current_period_start: earlier(row.current_period_start),
       current_period_end: earlier(row.current_period_end),
       due_at: earlier(row.due_at),
+      resume_at: earlier(row.resume_at),
       first_declined_at: earlier(row.first_declined_at),
       next_retry_at: earlier(row.next_retry_at),
     };

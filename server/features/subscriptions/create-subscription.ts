@@ -313,6 +313,7 @@ function newSubscription(
     renewal_ended_at: null,
     earlier_end_date: null,
     latest_order_id: null,
+    resume_at: null,
     canceled_at: null,
     completed_at: null,
     sequence: 0,

@@ -14,6 +14,7 @@ import {
 import { repointSubscriptions } from './change-subscription.ts';
 import { cardFor } from './create-subscription.ts';
 import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
+import { type Pause, type PauseDates, pauseDatesOf, pauseOf } from './pauses.ts';
 import { chargedCard } from './renewal-order.ts';
 import { canEndRenewal, canKeepRenewal } from './renewal-end.ts';
 import { nextCharge, upcomingCharges } from './schedule.ts';
@@ -57,6 +58,11 @@ export interface CustomerSubscription {
   readonly overdue: Overdue | null;
   /** The paid period is the last one. */
   readonly ends_at: string | null;
+  /** Null unless the customer has paused it. */
+  readonly pause: Pause | null;
+  readonly can_continue: boolean;
+  /** Null if it cannot be paused. */
+  readonly pause_dates: PauseDates | null;
   readonly can_end_renewal: boolean;
   readonly can_keep_renewal: boolean;
   readonly can_cancel: boolean;
@@ -106,6 +112,9 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
     changing: row.pending_change?.in_flight ?? false,
     overdue,
     ends_at: row.status === 'active' && !next ? periodEnd : null,
+    pause: pauseOf(row, nowMs),
+    can_continue: pauseOf(row, nowMs) !== null,
+    pause_dates: pauseDatesOf(row, nowMs) ?? null,
     can_end_renewal: canEndRenewal(row),
     can_keep_renewal: canKeepRenewal(row, nowMs),
     can_cancel: cancelable.includes(row.status),

@@ -2,7 +2,7 @@ import { dayMs } from '../../platform/durations.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import type { EventType } from '../events/service.ts';
 import type { ChargeResult, Effect } from './after-charge.ts';
-import { canceled, moved } from './changes.ts';
+import { canceled, dueAtRest, moved } from './changes.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
 /** Dunning: the schedule of retries for a declined renewal. Pure functions without I/O. */
@@ -20,7 +20,7 @@ export function renewalDeclined(row: SubscriptionRow, result: ChargeResult, poli
     { ...row, attempt_count: declines, last_failure_message: failure?.reason ?? null },
     'renewal_declined',
   );
-  if (declined.status !== 'past_due') return { row: { ...declined, due_at: null }, events: [], cycle };
+  if (declined.status !== 'past_due') return { row: { ...declined, due_at: dueAtRest(declined) }, events: [], cycle };
   const firstTime = row.status === 'active';
   const pastDue = { ...declined, first_declined_at: row.first_declined_at ?? new Date(nowMs) };
   const isByHand = !firstTime && !automatic;

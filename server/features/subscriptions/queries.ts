@@ -56,6 +56,7 @@ const columnTypes = {
   attempt_count: 'integer',
   last_failure_message: 'text',
   latest_order_id: 'uuid',
+  resume_at: 'timestamptz',
   canceled_at: 'timestamptz',
   completed_at: 'timestamptz',
   sequence: 'integer',
@@ -65,7 +66,7 @@ const columnTypes = {
 /** Columns that never change after creation. */
 const frozen: readonly string[] = ['company_id', 'id', 'customer_id', 'currency', 'billing_cycles'];
 
-/** Columns that only changes of plan write, so that a renewal does not pay for them. */
+/** Columns that only changes of plan and pauses write, so that a renewal does not pay for them. */
 const ofPlan: readonly string[] = [
   'plan_id',
   'plan_name',
@@ -79,6 +80,7 @@ const ofPlan: readonly string[] = [
   'period_payment',
   'renewal_items',
   'restarted_at',
+  'resume_at',
 ];
 
 const names = Object.keys(columnTypes);
@@ -118,7 +120,7 @@ export async function updateSubscriptions(db: Queryable, rows: readonly Subscrip
   await db.query(update, changedRows.values(rows));
 }
 
-/** The same with the columns that changes of plan write. One statement, so that the figures see one change. */
+/** The same with the columns that changes of plan and pauses write. One statement, so that the figures see one change. */
 export async function updateWithPlans(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
   await db.query(updateWithPlan, replannedRows.values(rows));
 }

@@ -31,6 +31,7 @@ import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type Forgotten, forgottenOfCycle } from './forgotten-charges.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
+import { endPause } from './pauses.ts';
 import { chargedCard, openSale, orderFor, plannedSale } from './renewal-order.ts';
 import { amountsOf, forNextCycle, nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
 import { appliedRow } from './after-change.ts';
@@ -178,6 +179,7 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
     countDunningEnd({ mode });
     return announced(ended.row, ended.events);
   }
+  if (row.status === 'paused') return endedPause(transaction, row, nowMs, mode === 'live');
   const next = nextCharge(row);
   if (!next) return announced(completed(row, nowMs), ['subscription.completed']);
   if (next.atMs > nowMs) return { change: { row: withNextDue(row), events: [] } };
@@ -214,6 +216,19 @@ async function beginCycle(
   }
   const paid = afterCharge(begun, freeOfCharge(begun, first ? null : cycle, nowMs), policyOf(due));
   return { change: asChanged(paid.row, paid.events), planned, credit };
+}
+
+/** Its next period is then due, and charged by the next batch. */
+async function endedPause(
+  transaction: Database,
+  row: SubscriptionRow,
+  nowMs: number,
+  livemode: boolean,
+): Promise<Step> {
+  const to = await endPause(transaction, row, nowMs);
+  const change =
+    to.status === 'paused' ? { row: to, events: [] } : changed(to, ['subscription.resumed'], livemode, nowMs, null);
+  return { change: { ...change, writesPlan: true } };
 }
 
 /** The credit that pays for a renewal. */

@@ -1,4 +1,5 @@
 import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth, shortestPeriodMs } from './calendar.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { coversCycle, discountOf, termsOf } from '../coupons/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import { withTerms } from './terms.ts';
@@ -115,6 +116,19 @@ export function restarted(row: SubscriptionRow, atMs: number): SubscriptionRow {
   return { ...row, base_at: at, restarted_at: at, next_number: 0 };
 }
 
+/** The next cycle begins at this time. A regular date keeps the dates; any other is a new start. */
+export function beginningAt(row: SubscriptionRow, atMs: number): SubscriptionRow {
+  const number = firstRegularDateAfter(row, atMs - 1);
+  return regularDate(row, number) === atMs ? { ...row, next_number: number } : restarted(row, atMs);
+}
+
+/** When a cycle begins on this day: at its regular date, if that is on the day. */
+export function momentOn(row: SubscriptionRow, day: string): number {
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  const regularMs = regularDate(row, firstRegularDateAfter(row, startMs - 1));
+  return regularMs < startMs + dayMs ? regularMs : startMs;
+}
+
 export interface UpcomingCharge extends PlannedBill, Amounts {}
 
 /** The next charges if nothing else changes. */
@@ -178,7 +192,7 @@ export function withCadence(
   const next_number = firstRegularDateAfter(rebased, soonestMs);
   const moved = { ...rebased, next_number };
   const current_period_end = new Date(regularDate(moved, next_number));
-  // A charge in flight sets the next due time when its outcome is recorded, and a paused subscription has none.
+  // A charge in flight sets the next due time when its outcome is recorded, and a pause ends when it was to end.
   const dated = { ...moved, current_period_end };
-  return row.due_at === null ? dated : withNextDue(dated);
+  return row.due_at === null || row.status === 'paused' ? dated : withNextDue(dated);
 }

@@ -23,6 +23,7 @@ import { createSubscription, type ShownSubscription } from './create-subscriptio
 import { changePlan } from './change-plan.ts';
 import { previewChange, undoChange } from './change-preview.ts';
 import type { ShownPlanChange } from './change-schemas.ts';
+import { continueNow, pauseUntil } from './pauses.ts';
 import { findTermsAt } from './change-queries.ts';
 import { addRenewalItem, removeRenewalItem } from './renewal-items.ts';
 import {
@@ -53,6 +54,7 @@ export {
   resumeSubscription,
 };
 export { scheduleForMany, type ScheduledOne, takeBackForMany } from './schedule-many.ts';
+export { continueNow, pauseUntil };
 export { addRenewalItem, previewChange, removeRenewalItem, undoChange };
 export { endRenewal, getRenewal, keepRenewal, moveFailedTo, overdueOrderOf, payFailedRenewal, shownToCustomer };
 export { cardToConfirm, tryAnotherCard };

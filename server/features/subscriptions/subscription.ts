@@ -73,6 +73,8 @@ export interface SubscriptionRow {
   attempt_count: number;
   last_failure_message: string | null;
   latest_order_id: string | null;
+  /** While it is paused: when it continues by itself. */
+  resume_at: Date | null;
   canceled_at: Date | null;
   completed_at: Date | null;
   sequence: number;
@@ -125,6 +127,7 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
     attempt_count: row.attempt_count,
     next_retry_at: shown(row.next_retry_at),
     latest_order_id: row.latest_order_id,
+    resumes_at: row.status === 'paused' ? shown(row.resume_at) : null,
     canceled_at: shown(row.canceled_at),
     completed_at: shown(row.completed_at),
     scheduled_change: scheduledToWire(row),

@@ -65,6 +65,8 @@ export function bodyOf(draft: BrandingDraft): Body {
       allow_end_renewal: draft.allow_end_renewal,
       allow_cancel: draft.allow_cancel,
       accept_declarations: draft.accept_declarations,
+      allow_pause: draft.allow_pause,
+      allow_subscribe_again: draft.allow_subscribe_again,
       headline: set(draft.headline),
       return_url: set(draft.return_url),
     }),
@@ -94,6 +96,8 @@ export const fields = editedFields<BrandingDraft>({
   allow_end_renewal: branding.allowEndRenewal,
   allow_cancel: branding.allowCancel,
   accept_declarations: branding.acceptDeclarations,
+  allow_pause: branding.allowPause,
+  allow_subscribe_again: branding.allowSubscribeAgain,
   headline: { label: branding.headline, path: 'customer_page.headline' },
   return_url: { label: branding.returnUrl, path: 'customer_page.return_url' },
 });

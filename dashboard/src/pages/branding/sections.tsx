@@ -152,6 +152,8 @@ export function CustomerPageSection({ form, profile: { customer_page_url, cancel
           label={branding.acceptDeclarations}
           hint={branding.acceptDeclarationsHint}
         />
+        <CheckField form={form} name="allow_pause" label={branding.allowPause} />
+        <CheckField form={form} name="allow_subscribe_again" label={branding.allowSubscribeAgain} />
       </div>
       {form.draft.accept_declarations && (
         <div className="flex flex-wrap gap-2">

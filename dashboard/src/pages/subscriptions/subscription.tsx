@@ -112,6 +112,10 @@ function Details({ subscription }: { subscription: Subscription }) {
                   customers.shippingAddress,
                   <Address key="shipping" address={subscription.shipping} />,
                 ],
+                subscription.resumes_at !== null && [
+                  subscriptions.resumesAt,
+                  <DateTime key="resumes" at={subscription.resumes_at} />,
+                ],
                 subscription.canceled_at !== null && [
                   subscriptions.canceledAt,
                   <DateTime key="canceled" at={subscription.canceled_at} />,

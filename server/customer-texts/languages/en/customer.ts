@@ -92,6 +92,27 @@ export const customer = {
   cancelText: 'It ends immediately. This cannot be undone, and payments already made are not refunded automatically.',
   cancelDone: '{name} is canceled.',
   keep: 'Keep it',
+  // A pause until a day: the button, the dialog, what the page shows meanwhile, and the earlier end of it.
+  pause: 'Pause',
+  pauseTitle: 'Pause {name}',
+  pauseUntil: 'Continue on',
+  pauseText: 'You have paid until {date}. On the day that you choose, a new period begins and you pay {amount}.',
+  pauseDone: '{name} is paused until {date}.',
+  pausedUntil: 'Paused. Continues on {date} with a payment of {amount}.',
+  continueNow: 'Continue now',
+  continueTitle: 'Continue {name} now?',
+  continueText: 'A new period begins today and you pay {amount}.',
+  continuePaid: 'You have paid until {date}. After that you pay {amount}, as before.',
+  continuePay: 'Continue and pay {amount}',
+  continueDone: '{name} continues.',
+  // A new subscription like one that has ended, with the button in the words of the law where one names them.
+  again: 'Subscribe again',
+  againTitle: 'Subscribe to {name} again?',
+  againText: 'You pay {amount} now with {card}. The subscription costs {price} until you cancel it.',
+  againPay: 'Subscribe and pay {amount}',
+  orderWithDuty: 'Order with obligation to pay',
+  againDone: 'You are subscribed to {name} again.',
+  againDeclined: 'The payment was declined. Change the card and try again.',
 
   // The card on file.
   card: 'Payment method',

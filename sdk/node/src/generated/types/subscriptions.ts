@@ -108,6 +108,7 @@ export interface Subscription {
   attempt_count: number;
   next_retry_at: string | null;
   latest_order_id: string | null;
+  resumes_at: string | null;
   canceled_at: string | null;
   completed_at: string | null;
   livemode: boolean;

@@ -194,7 +194,7 @@ CouponScope = Literal["none", "all", "specific"]
 CouponField = Literal["id", "kind", "name", "description", "percentage", "amount", "max_discount_amount", "currency", "duration", "duration_in_cycles", "minimum_amount", "max_redemptions", "max_redemptions_per_customer", "max_redemptions_per_code", "first_time_customer_only", "starts_at", "expires_at", "active", "product_scope", "plan_scope", "product_ids", "plan_ids", "code_prefix", "archived_at", "total_redemptions", "created_at", "updated_at"]
 CouponReason = Literal["code_not_found", "coupon_archived", "coupon_inactive", "coupon_not_started", "coupon_expired", "currency_mismatch", "product_not_eligible", "plan_not_eligible", "minimum_amount_not_met", "not_first_time_customer", "max_redemptions_reached", "max_redemptions_per_customer_reached", "max_redemptions_per_code_reached"]
 SubscriptionStatus = Literal["active", "paused", "canceled", "completed", "past_due", "failed"]
-SubscriptionField = Literal["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
+SubscriptionField = Literal["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "resumes_at", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
 PlanChangeTime = Literal["now", "renewal"]
 Proration = Literal["difference", "restart", "none"]
 PlanChangeStatus = Literal["applied", "scheduled", "declined", "superseded"]
@@ -955,6 +955,7 @@ class Subscription(Model):
     """Number of declined charges of the current cycle."""
     next_retry_at: datetime | None
     latest_order_id: str | None
+    resumes_at: datetime | None
     canceled_at: datetime | None
     completed_at: datetime | None
     livemode: bool
@@ -962,7 +963,7 @@ class Subscription(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
+    _fields = frozenset(["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "resumes_at", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
     _optional = frozenset(["customer", "consents"])
 
 
@@ -2011,7 +2012,7 @@ CouponWithCodes._converters = {"starts_at": time_of, "expires_at": time_of, "arc
 Coupon._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of}
 MintedCodes._converters = {"data": list_of(CouponCode.of)}
 ScheduledChange._converters = {"plan": ScheduledPlan.of, "billing_cycle": BillingCycle.of, "scheduled_at": time_of}
-Subscription._converters = {"customer": Customer.of, "consents": list_of(Consent.of), "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "scheduled_change": ScheduledChange.of, "renewal_items": list_of(RenewalItem.of), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
+Subscription._converters = {"customer": Customer.of, "consents": list_of(Consent.of), "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "scheduled_change": ScheduledChange.of, "renewal_items": list_of(RenewalItem.of), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "resumes_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 UpcomingBill._converters = {"date": time_of}
 UpcomingBills._converters = {"data": list_of(UpcomingBill.of)}
 CanceledSubscription._converters = {"canceled_at": time_of}
