@@ -82,6 +82,8 @@ const ofNewFeatures = [
   'constraint orders.orders_authentication_ends',
   'constraint orders.orders_credit_applied',
   'constraint orders.orders_credit_refunded',
+  // It allows more: a paused subscription that continues by itself.
+  'constraint subscriptions.subscriptions_due',
 ];
 
 describe('the schema of this version', () => {

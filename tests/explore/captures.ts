@@ -8,7 +8,7 @@ const dayMs = 24 * hourMs;
 
 /** Holds funds, and retries if the card is declined. Returns the order if the funds are held. */
 async function authorize(world: World, random: Random): Promise<string | undefined> {
-  const { body } = await world.request(orderOf(world, keyFor(random, 'hold'), 'manual'));
+  const { body } = await world.request(orderOf(world, keyFor(random, 'hold'), { capture: 'manual' }));
   if (body.status === 'pending') return body.id;
   if (body.status !== 'failed' || body.id === undefined) return undefined;
   const retried = await world.request(retryOf(body.id, keyFor(random, 'retry')));

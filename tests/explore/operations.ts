@@ -5,9 +5,13 @@ import type { Operation, World } from './world.ts';
 
 export const keyFor = (random: Random, name: string): string => `${name}-${random.between(0, 1e9)}`;
 
-export function orderOf({ merchant: { shop } }: World, key: string, capture?: 'manual'): Operation {
+export function orderOf(
+  { merchant: { shop } }: World,
+  key: string,
+  more: { capture?: 'manual'; use_credit?: true } = {},
+): Operation {
   const items = [{ product_id: shop.productId, quantity: 1 }];
-  const body = { customer_id: shop.customerId, items, ...(capture && { capture }) };
+  const body = { customer_id: shop.customerId, items, ...more };
   const call: Operation['call'] = ({ orders }, context, request) => orders.create(context, body, request);
   return { key, method: 'POST', path: '/v1/orders', body, call };
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../server/platform/database.ts';
+import { inconsistencies } from './changes.ts';
 import { compareLedger, type JournaledOperation } from '../support/ledger.ts';
 import { unmapped } from './safeguards.ts';
 import type { World } from './world.ts';
@@ -56,6 +57,7 @@ export async function findProblems(world: World): Promise<string[]> {
       .filter(({ status }) => status === 'authorized')
       .map(({ reference }) => `the funds of the authorization ${reference} were not released`),
     ...(await unshownPayments(world, owner)),
+    ...(world.options.changes ? await inconsistencies(world) : []),
     ...contradictionsOf(world),
   ];
 }

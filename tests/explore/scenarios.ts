@@ -3,6 +3,7 @@ import type { Random } from '../support/seeded-random.ts';
 import { somePlan } from '../support/subscriptions.ts';
 import type { KindPair } from './laboratory.ts';
 import { captures, holdAndEnd } from './captures.ts';
+import { changes } from './changes.ts';
 import { callCheckout } from './node.ts';
 import { keyFor, orderOf, refundOf, retryOf, subscriptionOf, voidOf } from './operations.ts';
 import type { FaultKind } from './scheduler.ts';
@@ -13,7 +14,7 @@ import type { Answer, Operation, World, WorldOptions } from './world.ts';
 const dayMs = 86_400_000;
 
 interface Play {
-  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout' | 'captures'>;
+  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout' | 'captures' | 'changes'>;
   readonly faults: readonly FaultKind[];
   /** One of these happens in each schedule, at one of the turns. */
   readonly always?: { readonly faults: readonly FaultKind[]; readonly turns: readonly [number, number] };
@@ -252,6 +253,12 @@ const plays = {
     run: captures,
     options: { captures: true },
     faults: [...losses, ...outages, ...clocks, 'crash'],
+  },
+  changes: {
+    run: changes,
+    options: { changes: true },
+    faults: [...losses, ...outages, 'crash'],
+    always: { faults: [...losses, ...outages], turns: [0, 40] },
   },
   restore: {
     run: restore,

@@ -54,8 +54,9 @@ export interface WorldOptions {
   readonly restores?: boolean;
   /** Whether customers pay on checkout pages. */
   readonly checkout?: boolean;
-  /** Whether held funds end. */
+  /** Whether held funds end, and whether plans change. */
   readonly captures?: boolean;
+  readonly changes?: boolean;
 }
 
 const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
