@@ -18,6 +18,7 @@ import {
   readReceiptLink,
 } from '../features/receipts/service.ts';
 import { limits } from '../limits.ts';
+import { hourMs } from '../platform/durations.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { LinkQuery } from '../platform/signed-links.ts';
@@ -36,6 +37,8 @@ interface ReceiptPageDependencies extends ReceiptLinks {
 const cachedMax = 100;
 /** A receipt that takes more processor time counts as several: 100 items in rare Chinese characters take seconds. */
 const usualMs = 250;
+/** Ten times as long as the largest month takes. */
+const downloadMs = hourMs;
 
 const expired = (): ApiError =>
   new ApiError('invalid_request', 'This link has expired or is invalid. Ask the merchant for a new one.');
@@ -136,7 +139,12 @@ function openPrinter({ clock, limiter, fallbackFont }: ReceiptPageDependencies) 
     }
     const stream = Readable.from(zipOf(files((document) => renderer.render(document, id))));
     downloading.add(id);
-    stream.once('close', () => downloading.delete(id));
+    // A client that stops reading would keep the turn of its company forever.
+    const late = setTimeout(() => stream.destroy(new Error('the download took too long')), downloadMs).unref();
+    stream.once('close', () => {
+      clearTimeout(late);
+      downloading.delete(id);
+    });
     return stream;
   }
   return { printed, zipped, stop: () => renderer.stop() };

@@ -46,7 +46,7 @@ test('the official rules find no fault in generated e-invoices', {
   const { stdout, stderr } = await promisify(execFile)('java', ['-jar', jar ?? '', ...parameters], {
     maxBuffer: 1024 ** 3,
   });
-  const found = [...`${stdout}\n${stderr}`.matchAll(/Testing file \d+: +(\w+) \(.*?([^/\\]+)\)/g)];
+  const found = [...`${stdout}\n${stderr}`.matchAll(/Testing file \d+: +(\w+) \(\S*?([\w-]+\.(?:xml|pdf))\)/g)];
   const valid = found.filter(([, verdict]) => verdict === 'valid').map(([, , name = '']) => name);
   assert.deepEqual(valid.toSorted(), written.toSorted());
   await rm(folder, { recursive: true });
