@@ -44,9 +44,9 @@ export interface ChaosOptions {
   readonly thinkMs: number;
   readonly killEveryMs: readonly [number, number];
   /** API processes also stop for seconds and continue, as on a machine that was suspended. */
+  readonly freeze?: boolean;
   /** Statements go through PgBouncer in transaction mode. */
   readonly pooler?: boolean;
-  readonly freeze?: boolean;
   /**
    * At the end, what a dead process reserved is free at once, and notices are applied at once, as if time had passed.
    */
@@ -230,9 +230,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
       seed,
       violations: [
         ...services.flatMap(({ ownEnds }) => ownEnds),
-        ...violations,
-        ...renewals.violations,
-        ...visited.violations,
+        ...[violations, renewals.violations, visited.violations].flat(),
       ],
       kills: kills.counts,
       faults: await faultsMet(processors),

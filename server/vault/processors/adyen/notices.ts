@@ -133,12 +133,15 @@ const captured = (item: NoticeItem): NoticeSubject => {
     ? operation(item.merchantReference, approved(item.originalReference, false))
     : operation(later, approved(item.pspReference, false));
 };
+const ofVoid = (item: NoticeItem, isSuccess: boolean): NoticeSubject => {
+  const about = followUp(item, isSuccess);
+  if (about.kind !== 'operation') return about;
+  return { ...about, charge: { reference: null, transactionId: item.originalReference || null } };
+};
 const cancelled: Reader = (item, isSuccess) => {
   const { merchantReference } = item;
   // The release of an authorization that was to be captured later has a reference of its own.
-  if (referenceOfModification(merchantReference ?? '') !== undefined) {
-    return { ...followUp(item, isSuccess), charge: { reference: null, transactionId: item.originalReference || null } };
-  }
+  if (referenceOfModification(merchantReference ?? '') !== undefined) return ofVoid(item, isSuccess);
   // A cancellation fails if there is nothing to cancel, and also if the payment was captured. That decides nothing.
   return isSuccess ? operation(merchantReference, neverHappened) : other;
 };
@@ -155,7 +158,7 @@ const readers: Readonly<Record<string, Reader>> = {
   CANCELLATION: cancelled,
   TECHNICAL_CANCEL: cancelled,
   EXPIRE: cancelled,
-  CANCEL_OR_REFUND: followUp,
+  CANCEL_OR_REFUND: ofVoid,
   REFUND: followUp,
   REFUND_FAILED: failedLater,
   REFUNDED_REVERSED: failedLater,

@@ -19,7 +19,7 @@ import {
 } from './objects.ts';
 import { refundStanding } from './refund-answers.ts';
 import { captureName } from './capture-requests.ts';
-import { referenceName } from './requests.ts';
+import { kindName, referenceName } from './requests.ts';
 
 /** Reads the events that Stripe sends to the notice URL. */
 
@@ -71,7 +71,10 @@ function aboutDispute(dispute: Dispute): NoticeSubject {
 function aboutRefund(refund: Refund): NoticeSubject {
   const reference = refund.metadata?.[referenceName];
   const found = refundStanding(refund, undefined);
-  return reference === undefined || found.outcome === 'unknown' ? other : { kind: 'operation', reference, found };
+  if (reference === undefined || found.outcome === 'unknown') return other;
+  const transactionId = idOf(refund.payment_intent);
+  const isVoid = refund.metadata?.[kindName] === 'void';
+  return { kind: 'operation', reference, found, ...(isVoid && { charge: { reference: null, transactionId } }) };
 }
 
 /** A payment that was captured later succeeds with its capture. */
