@@ -6,6 +6,7 @@ import { createPlanGroup } from '../../server/features/plan-groups/service.ts';
 import { changeProfile } from '../../server/features/profile/service.ts';
 import { cards, created, moveTo, openScene, ordersOf, type Scene } from '../support/billing.ts';
 import { allLooks, checkLooks, openPagesWorld, typeCard, type Visited } from '../support/hosted-pages.ts';
+import { invoicesFor, numberNow } from '../support/invoices.ts';
 import { contextOf } from '../support/orders.ts';
 import { readSubscription, somePlan } from '../support/subscriptions.ts';
 
@@ -43,7 +44,9 @@ async function someScene(number?: string): Promise<Scene> {
 describe('the customer page', () => {
   test('shows subscriptions, card and payments, and is accessible in both themes on phone and desktop', async () => {
     const scene = await someScene();
+    await invoicesFor(service, scene.customer_id);
     await created(service, scene);
+    await numberNow(service, scene.company.id);
     const [order] = await ordersOf(service, scene);
     await during(await open(scene), async ({ page, complaints }) => {
       await page.getByRole('heading', { name: 'Your account at Tea House' }).waitFor();
@@ -59,6 +62,7 @@ describe('the customer page', () => {
       const answer = await fetch(new URL(href, page.url()), { redirect: 'manual' });
       assert.equal(answer.status, 303);
       assert.match(answer.headers.get('location') ?? '', /\/receipts\//);
+      await page.getByRole('link', { name: /^Invoice INV-\d{4}-000001$/ }).waitFor();
       await checkLooks(page, 'customer-account', allLooks);
       assert.deepEqual(complaints, []);
     });
