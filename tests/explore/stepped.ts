@@ -110,9 +110,11 @@ export function steppedPool(
       });
       const inner: Database = {
         query: (text, values) =>
-          scheduler.step(machine, nameOf(text), (fault) =>
-            send(() => within(transaction, () => transaction.real.query<never>(rewrite(text), values)), fault),
-          ),
+          scheduler.step(machine, nameOf(text), (fault) => {
+            // Of two statements that are sent at once, the second one goes with the connection of the first.
+            if (!open.has(transaction)) throw connectionLost();
+            return send(() => within(transaction, () => transaction.real.query<never>(rewrite(text), values)), fault);
+          }),
         transaction: (more) => more(inner),
       };
       try {
