@@ -238,7 +238,7 @@ function operationsOf({ books }: Simulator): object[] {
         last4: null,
         status: !change.isDone ? 'declined' : books.hasFailed(change.psp) ? 'rejected' : 'approved',
         settled: change.isDone && !books.hasFailed(change.psp),
-        voided: false,
+        voided: change.type === 'capture' && books.isVoided(payment),
         response_code: null,
         transaction_id: change.psp,
         taken_at_ms: change.atMs,

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { here, isCommand, mayInstall, run, toolsFolder } from './world.ts';
+import { here, installOnce, isCommand, mayInstall, run, toolsFolder } from './world.ts';
 
 /** The tools that Python's package manager installs, in an environment of their own. */
 
@@ -15,8 +14,9 @@ export async function installPython(requirements = forPython, install = mayInsta
   const bin = join(folder, 'bin');
   if (existsSync(join(folder, 'installed'))) return bin;
   if (!install || !(await isCommand('python3', '--version'))) return undefined;
-  await run('python3', ['-m', 'venv', '--clear', folder]);
-  await run(join(bin, 'pip'), ['install', '--quiet', '--requirement', requirements]);
-  await writeFile(join(folder, 'installed'), '');
+  await installOnce(folder, async () => {
+    await run('python3', ['-m', 'venv', '--clear', folder]);
+    await run(join(bin, 'pip'), ['install', '--quiet', '--requirement', requirements]);
+  });
   return bin;
 }

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Dispatcher } from '../../server/features/webhooks/dispatcher.ts';
@@ -48,6 +49,31 @@ export async function isCommand(command: string, ...parameters: string[]): Promi
     () => true,
     () => false,
   );
+}
+
+const installMaxMs = 10 * 60_000;
+
+/** Test files run in processes of their own that need the same tools: one installs them, and the others wait. */
+export async function installOnce(folder: string, install: () => Promise<void>): Promise<void> {
+  const [installed, lock] = [join(folder, 'installed'), `${folder}.lock`];
+  await mkdir(toolsFolder, { recursive: true });
+  while (!existsSync(installed)) {
+    try {
+      await mkdir(lock);
+    } catch {
+      const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
+      // Its process was killed.
+      if (Date.now() - mtimeMs > installMaxMs) await rm(lock, { recursive: true, force: true });
+      await sleep(200);
+      continue;
+    }
+    try {
+      if (!existsSync(installed)) await install();
+      await writeFile(installed, '');
+    } finally {
+      await rm(lock, { recursive: true, force: true });
+    }
+  }
 }
 
 const keptMs = 24 * 3_600_000;

@@ -159,10 +159,9 @@ const isFirst = ({ kind }: JournaledOperation): boolean => kind === 'charge' || 
 function expected({ kind, status, settled, voided }: JournaledOperation): readonly LedgerRow['status'][] {
   // Held funds that ended are released by us, and the processor only forgets them.
   if (kind === 'authorization' && status === 'approved') return voided ? ['voided'] : ['succeeded', 'voided'];
-  if (kind === 'capture' && status === 'rejected') return ['failed', 'voided'];
   if (kind !== 'refund' && kind !== 'void') {
     if (status === 'not_captured') return ['failed', 'voided'];
-    if (status !== 'approved') return ['failed'];
+    if (status !== 'approved') return kind === 'capture' ? ['failed', 'voided'] : ['failed'];
     return voided ? ['voided'] : ['succeeded', 'chargeback'];
   }
   if (status === 'approved') return settled ? ['accepted', 'succeeded'] : ['accepted'];

@@ -205,10 +205,10 @@ func orders() {
 	})).JSON200
 	expect(len(listed.Data) == 1, "one order of the customer")
 	refunds := done(client.ListTransactionsWithResponse(ctx, &api.ListTransactionsParams{
-		OrderId: &order.Id, Type: &[]api.TransactionType{api.Refund},
+		OrderId: &order.Id, Type: &[]api.TransactionType{api.TransactionTypeRefund},
 	})).JSON200
 	expect(len(refunds.Data) == 2, "two refunds")
-	expect(done(client.GetTransactionWithResponse(ctx, refunds.Data[0].Id, nil)).JSON200.Type == api.Refund, "a refund")
+	expect(done(client.GetTransactionWithResponse(ctx, refunds.Data[0].Id, nil)).JSON200.Type == api.TransactionTypeRefund, "a refund")
 
 	declined := newOrder("4000009999003220")
 	expect(declined.Status == api.OrderStatusFailed && *declined.FailureCode == api.FailureCodeDoNotHonor, "a decline")
@@ -294,7 +294,7 @@ func subscriptions() {
 	listed := done(client.ListSubscriptionsWithResponse(ctx, &api.ListSubscriptionsParams{CustomerId: &customer.Id})).JSON200
 	expect(len(listed.Data) == 1, "one subscription of the customer")
 	done(client.UpdateSubscriptionWithResponse(ctx, subscription.Id, nil, api.SubscriptionUpdate{Description: some("For the office")}))
-	twoSeats := api.PlanChangeRequest{PlanId: planId, Quantity: some(2), When: api.Renewal}
+	twoSeats := api.PlanChangeRequest{PlanId: planId, Quantity: some(2), When: api.PlanChangeTimeRenewal}
 	expect(done(client.PreviewPlanChangeWithResponse(ctx, subscription.Id, nil, twoSeats)).JSON200.AmountDue == 0, "nothing is due now")
 	changed := created(client.ChangePlanWithResponse(ctx, subscription.Id, nil, twoSeats)).JSON201
 	expect(changed.Status == api.Scheduled, "a scheduled change")

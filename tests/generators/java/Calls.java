@@ -22,7 +22,7 @@ public class Calls {
   static final ApiClient svc = clientOf("SVC_KEY");
   static final ApiClient browser = clientOf("SVC_PUBLISHABLE_KEY");
   static final Class<?>[] apis = {
-    CheckoutApi.class, CouponsApi.class, CustomerPageApi.class, CustomersApi.class, EventsApi.class, OrdersApi.class, PaymentMethodsApi.class,
+    CheckoutApi.class, CouponsApi.class, CustomerPageApi.class, CustomersApi.class, EventsApi.class, InvoicesApi.class, OrdersApi.class, PaymentMethodsApi.class,
     PlansApi.class, ProductsApi.class, RequestsApi.class, SandboxApi.class, SubscriptionsApi.class, TeamApi.class, TransactionsApi.class,
     WebhookEndpointsApi.class
   };
