@@ -110,7 +110,7 @@ export function steppedPool(
       });
       const inner: Database = {
         query: (text, values) =>
-          scheduler.step(machine, nameOf(text), (fault) => {
+          scheduler.step(machine, nameOf(text), async (fault) => {
             // Of two statements that are sent at once, the second one goes with the connection of the first.
             if (!open.has(transaction)) throw connectionLost();
             return send(() => within(transaction, () => transaction.real.query<never>(rewrite(text), values)), fault);
