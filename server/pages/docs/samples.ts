@@ -19,8 +19,11 @@ export function bodyExample(call: Call): unknown {
 
 const isUpload = ({ requestBody }: Call): boolean => requestBody?.content['multipart/form-data'] !== undefined;
 
-export const isList = ({ method, parameters }: Call): boolean =>
-  method === 'GET' && parameters.some(({ name }) => name === 'starting_after');
+/** An object that contains a list, such as the credit of a customer, is read like any other. */
+export const isList = ({ method, parameters, operationId }: Call): boolean =>
+  method === 'GET' &&
+  parameters.some(({ name }) => name === 'starting_after') &&
+  !methodNames[operationId]?.endsWith('.get');
 
 // sdk/go/generate.ts writes them, because a value in Go depends on the type of its field.
 const goCodes: Readonly<Record<string, string>> = goSamples;
