@@ -5,9 +5,7 @@ import { type Books, type Charge, type Intent, refundsOf, refundStatus, stands, 
 
 /** What the simulated Stripe has executed. */
 
-type Listed = Omit<Operation, 'status'> & { readonly status: Operation['status'] | 'cancelled' };
-
-function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Listed>): Listed {
+function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Operation>): Operation {
   return {
     kind,
     reference: intent.metadata[referenceName] ?? intent.id,
@@ -28,7 +26,7 @@ function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Listed
 }
 
 /** An authorization, with its capture or its release. */
-function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Listed> {
+function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Operation> {
   const reference = intent.metadata[referenceName] ?? intent.id;
   const last4 = books.methods.get(charge.methodId)?.last4 ?? null;
   const status = charge.declineCode === null ? 'approved' : 'declined';
@@ -43,16 +41,7 @@ function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Lis
   yield operation('capture', intent, { ...about, ...captured, voided: voids.some((refund) => stands(books, refund)) });
 }
 
-/** Their customer did not confirm them: no money moved. */
-function* listedInVain(books: Books): Iterable<Listed> {
-  const charged = new Set([...books.charges.values()].map(({ intentId }) => intentId));
-  for (const intent of books.intents.values()) {
-    if (charged.has(intent.id)) continue;
-    yield operation('charge', intent, { status: 'cancelled', taken_at_ms: intent.createdMs });
-  }
-}
-
-function* listed(books: Books): Iterable<Listed> {
+function* listed(books: Books): Iterable<Operation> {
   for (const charge of books.charges.values()) {
     const intent = books.intents.get(charge.intentId);
     if (!intent) continue;
@@ -71,7 +60,6 @@ function* listed(books: Books): Iterable<Listed> {
       taken_at_ms: charge.createdMs,
     });
   }
-  yield* listedInVain(books);
   for (const refund of books.refunds.values()) {
     const intent = books.intents.get(refund.intentId);
     if (!intent) continue;
@@ -88,5 +76,13 @@ function* listed(books: Books): Iterable<Listed> {
 }
 
 /** All operations, in the form of the acquirer's journal. */
-export const operationsOf = (books: Books): Listed[] =>
+export const operationsOf = (books: Books): Operation[] =>
   [...listed(books)].toSorted((one, next) => one.taken_at_ms - next.taken_at_ms);
+
+/** Payments for which no bank was asked to pay, because their customer did not confirm them. No money moved. */
+export function unchargedOf(books: Books): object[] {
+  const charged = new Set([...books.charges.values()].map(({ intentId }) => intentId));
+  return [...books.intents.values()]
+    .filter(({ id }) => !charged.has(id))
+    .map((intent) => ({ ...operation('charge', intent, {}), status: 'cancelled' }));
+}

@@ -11,7 +11,7 @@ import { isDecline, isRefusal, setHabits } from './bank.ts';
 import type { Bank, Reply } from './bank-state.ts';
 import { type Books, openBooks, type TableName } from './books.ts';
 import { visitOf } from './challenges.ts';
-import { operationsOf } from './listing.ts';
+import { operationsOf, unchargedOf } from './listing.ts';
 import { customersOf, look } from './lookups.ts';
 import { noticeFaults, openNotices } from './notices.ts';
 import { moveDispute, operations, watchRefund } from './operations.ts';
@@ -258,7 +258,9 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
   if (`${request.method} ${root}` === 'POST control') return control(stripe, resource, request, response);
   await journal.durable();
   if (root === 'customers') return answer(response, 200, { customers: customersOf(books) });
-  if (root === 'journal') return answer(response, 200, { operations: operationsOf(books) });
+  if (root === 'journal') {
+    return answer(response, 200, { operations: operationsOf(books), uncharged: unchargedOf(books) });
+  }
   if (root === 'events') {
     return answer(response, 200, { events: [...books.events.values()].map(({ body }) => JSON.parse(body)) });
   }

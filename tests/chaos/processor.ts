@@ -125,7 +125,10 @@ export function openChaosProcessor(
       target = noticesTo(noticeUrl);
       await call('POST', '/control', target);
     },
-    journal: async () => (await call('GET', '/journal')).operations,
+    async journal() {
+      const { operations, uncharged = [] } = await call('GET', '/journal');
+      return [...operations, ...uncharged];
+    },
     async faultsMet() {
       const lines = (await readFile(notes, 'utf8').catch(() => '')).split('\n').filter(Boolean);
       const counts = new Map<string, number>();

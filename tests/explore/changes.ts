@@ -34,9 +34,10 @@ function changeOf(id: string, key: string, body: Parameters<Changing>[2]): Opera
 type Changing = Parameters<Operation['call']>[0]['subscriptions']['changePlan'];
 
 /** A request without an idempotency key. */
-function without(path: string, act: (context: RequestContext) => Promise<unknown>): Operation {
+function without(random: Random, path: string, act: (context: RequestContext) => Promise<unknown>): Operation {
   const call: Operation['call'] = async (_part, context) => ({ status: 200, body: JSON.stringify(await act(context)) });
-  return { key: path, method: 'POST', path, body: {}, call };
+  // Two writers may do the same.
+  return { key: keyFor(random, path), method: 'POST', path, body: {}, call };
 }
 
 type Other = (world: World, random: Random, at: Subscriber) => Promise<unknown>;
@@ -50,10 +51,11 @@ const changeNow = (
 
 /** What else writes the subscription, its orders, or the credit that pays for them. */
 const others: Readonly<Record<string, Other>> = {
-  cancel: (world, _random, { id }) => world.request(without('cancel', (context) => cancelSubscription(context, id))),
-  pause: async (world, _random, { id }) => {
-    await world.request(without('pause', (context) => pauseSubscription(context, id)));
-    await world.request(without('resume', (context) => resumeSubscription(context, id)));
+  cancel: (world, random, { id }) =>
+    world.request(without(random, 'cancel', (context) => cancelSubscription(context, id))),
+  pause: async (world, random, { id }) => {
+    await world.request(without(random, 'pause', (context) => pauseSubscription(context, id)));
+    await world.request(without(random, 'resume', (context) => resumeSubscription(context, id)));
   },
   refund: (world, random, { firstOrder }) => world.request(refundOf(firstOrder, 1_000, keyFor(random, 'refund'))),
   change: (world, random, at) => changeNow(world, at, 'small', keyFor(random, 'second')),
@@ -65,15 +67,15 @@ const others: Readonly<Record<string, Other>> = {
     await world.request(
       changeOf(id, keyFor(random, 'schedule'), { plan_id: plans.large, quantity: 3, when: 'renewal' }),
     );
-    if (random.chance(0.5)) await world.request(without('undo', (context) => undoChange(context, id)));
+    if (random.chance(0.5)) await world.request(without(random, 'undo', (context) => undoChange(context, id)));
   },
-  item: (world, _random, { id }) => {
+  item: (world, random, { id }) => {
     const item = { product_id: world.merchant.shop.productId, quantity: 1 };
-    return world.request(without('item', (context) => addRenewalItem(context, id, item)));
+    return world.request(without(random, 'item', (context) => addRenewalItem(context, id, item)));
   },
-  cadence: (world, _random, { id }) => {
+  cadence: (world, random, { id }) => {
     const billing_cycle = { interval: 'day', interval_count: 20 } as const;
-    return world.request(without('cadence', (context) => changeSubscription(context, id, { billing_cycle })));
+    return world.request(without(random, 'cadence', (context) => changeSubscription(context, id, { billing_cycle })));
   },
   order: (world, random) => world.request(orderOf(world, keyFor(random, 'order'), { use_credit: true })),
 };
