@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
   { server: 'api', route: /^POST \/mcp$/, body: 'read' },
   {
     server: 'api',
-    route: /^POST \/((checkout|confirm|customer|pay)\/:token|unsubscribe\/:company)(\/|$)/,
+    route: /^POST \/((cancel|checkout|confirm|customer|pay|withdraw)\/:token|unsubscribe\/:company)(\/|$)/,
     body: 'read',
   },
   {
