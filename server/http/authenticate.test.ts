@@ -8,7 +8,7 @@ import { eventually } from '../../tests/support/webhooks.ts';
 import { generateKey } from '../features/api-keys/key-format.ts';
 import { createApiKey, InvalidKeyOption, reserveApiKey, revokeApiKey } from '../features/api-keys/service.ts';
 import { toBase62 } from '../platform/ids.ts';
-import { isPermission, permissions, rightsOfKey, usualPermissions } from './permissions.ts';
+import { isPermission, type Permission, permissions, rightsOfKey, usualPermissions } from './permissions.ts';
 
 let service: TestService;
 let merchant: Merchant;
