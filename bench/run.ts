@@ -18,6 +18,7 @@ import { workload as overload } from './overload.ts';
 import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
 import { workload as poolers } from './poolers.ts';
+import { workload as priceChanges } from './price-changes.ts';
 import { formatReport, saveReport } from './report.ts';
 import { openTree, startEnvironmentOf } from './tree.ts';
 import { workload as shardProcess } from './shard-process.ts';
@@ -38,6 +39,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   'shard-process': shardProcess,
   coupons,
   renewals,
+  'price-changes': priceChanges,
   webhooks,
   'request-log': requestLog,
   lists,
