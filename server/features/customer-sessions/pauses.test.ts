@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import {
   addCard,
   cards,
@@ -16,8 +16,9 @@ import {
   type Scene,
   typesOf,
 } from '../../../tests/support/billing.ts';
-import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
-import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { type Faults, startFaultyService, unknownOutcome } from '../../../tests/support/faulty-service.ts';
+import { assertInvalid, assertRefused, checkAllOpen, runWorker } from '../../../tests/support/orders.ts';
+import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
 import { changeProfile } from '../profile/service.ts';
 import { pauseSubscription, resumeSubscription } from '../subscriptions/service.ts';
@@ -25,10 +26,15 @@ import { pauseSubscription, resumeSubscription } from '../subscriptions/service.
 /** A customer pauses a subscription until a date, continues it, and subscribes again. */
 
 let service: TestService;
+let stop: () => Promise<void>;
+const faults: Faults = {};
 before(async () => {
-  service = await startTestService({ settings: { SVC_TRUST_PROXY: '127.0.0.1' } });
+  ({ service, stop } = await startFaultyService({ settings: { SVC_TRUST_PROXY: '127.0.0.1' } }, faults));
 });
-after(() => service.stop());
+afterEach(() => {
+  for (const name of ['charge', 'lookup'] as const) delete faults[name];
+});
+after(() => stop());
 
 interface Subscriber extends Scene {
   readonly token: string;
@@ -166,6 +172,21 @@ describe('a pause until a date', () => {
     assert.partialDeepStrictEqual(await read(at), { current_period_start: until, completed_cycles: 2 });
   });
 
+  it('is not possible while a renewal waits to be charged: its period is not paid', async () => {
+    const at = await subscriber();
+    faults.charge = async () => ({ outcome: 'unavailable', reason: 'away' });
+    const dueMs = Date.parse(at.end) - Date.parse(await clockOf(service, at.key)) + 60_000;
+    const skip = 'UPDATE companies SET clock_offset_ms = clock_offset_ms + $2 WHERE id = $1';
+    await service.db.query(skip, [at.company.id, dueMs]);
+    await service.subscriptions.billDue(64);
+    assert.equal((await shown(at)).pause_dates, null);
+    assert.equal((await act(at, 'pause', { until: dayAfter(at, 40) })).status, 200);
+    assert.equal((await read(at)).status, 'active');
+    delete faults.charge;
+    await runWorker(service);
+    assert.partialDeepStrictEqual(await read(at), { status: 'active', completed_cycles: 2 });
+  });
+
   it('is not ended by the customer if the merchant has paused it', async () => {
     const at = await subscriber();
     await pauseSubscription(await operator(service, at), at.id);
@@ -247,6 +268,23 @@ describe('a customer who subscribes again', () => {
     assert.deepEqual(
       orders.map(({ status }) => status),
       ['succeeded', 'failed', 'succeeded'],
+    );
+  });
+
+  it('is charged once if the outcome is unknown and another card is chosen meanwhile', async () => {
+    const at = await ended();
+    await addCard(service, at, cards.answerLost, { set_as_default: true });
+    faults.lookup = unknownOutcome;
+    await act(at, 'again', { expected_amount: 3000 });
+    await addCard(service, at, cards.good, { set_as_default: true });
+    await service.db.query('UPDATE plans SET amount = 3500 WHERE id = $1', [at.plan_id]);
+    for (const expected_amount of [3000, 3500]) await act(at, 'again', { expected_amount });
+    delete faults.lookup;
+    await checkAllOpen(service);
+    assert.deepEqual(await totals(at), [3000, 3000]);
+    assert.deepEqual(
+      (await subscriptionsOf(at)).map(({ status }) => status),
+      ['canceled', 'active'],
     );
   });
 

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { keyForWork, refusalOf } from '../../http/phases.ts';
+import { keyForWork } from '../../http/phases.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type CardTestingGuard, limitingDeclines } from '../checkout-sessions/service.ts';
 import { type Orders, withdrawConfirmation } from '../orders/service.ts';
@@ -64,7 +64,8 @@ export async function againOffers(
 
 /**
  * Charges the default card. The key is the same until there is another subscription to the plan, so that a request that is repeated,
- * or comes from two windows at once, subscribes once.
+ * or comes from two windows at once, subscribes once: also with another card, or at another price, while the outcome is unknown. No
+ * refusal is stored, because the next request may have a card that is taken.
  */
 export async function subscribeAgain(
   { orders, subscriptions, guard }: AgainDependencies,
@@ -90,12 +91,10 @@ export async function subscribeAgain(
     quantity: offer.quantity,
     payment_method_id: card.id,
   };
-  const phased = keyForWork(context, `again ${id} ${ofPlan.length} ${expected} ${card.id}`, '/customer');
+  const phased = { ...keyForWork(context, `again ${id} ${ofPlan.length}`, '/customer'), refusal: () => undefined };
   return limitingDeclines(guard, context, address, async (tried) => {
     try {
       const answer = await subscriptions.create(context, { ...input, shownTotal: expected }, phased);
-      const refusal = refusalOf(answer);
-      if (refusal) throw refusal;
       const { status, latest_order_id } = JSON.parse(answer.body) as Subscription;
       const isDeclined = status === 'failed';
       tried.outcome = isDeclined ? 'declined' : 'succeeded';

@@ -219,7 +219,7 @@ export async function refuseUnderWay(
 }
 
 /** A renewal that waits is not sent. The outcome of one in flight may make the subscription past due, which cannot be paused. */
-export async function discardRenewal(
+async function discardRenewal(
   transaction: Database,
   { company_id, current_cycle }: SubscriptionRow,
   orderId: string,

@@ -3,7 +3,7 @@ import { limits } from '../../limits.ts';
 import type { Database } from '../../platform/database.ts';
 import { dayMs, minuteMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { operate, refuseUnderWay, refuseWhileChanging, discardRenewal } from './change-subscription.ts';
+import { operate, refuseUnderWay, refuseWhileChanging } from './change-subscription.ts';
 import { continued, isPaidAt, paused } from './changes.ts';
 import { announceDue, isUnderWay } from './queries.ts';
 import { isEnded, momentOn, nextCharge, upcomingCharges } from './schedule.ts';
@@ -22,10 +22,10 @@ export interface PauseDates {
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Undefined if it cannot be paused: then a charge is due, or no other period begins. */
+/** Undefined if it cannot be paused: then a charge is due, in progress or waits to be sent, or no other period begins. */
 export function pauseDatesOf(row: SubscriptionRow, nowMs: number): PauseDates | undefined {
-  const { status, current_cycle, current_period_end: end, end_date, pending_change } = row;
-  if (status !== 'active' || current_cycle === 0 || !end || !isPaidAt(row, nowMs)) return undefined;
+  const { status, due_at, current_cycle, current_period_end: end, end_date, pending_change } = row;
+  if (status !== 'active' || !due_at || current_cycle === 0 || !end || !isPaidAt(row, nowMs)) return undefined;
   const [next] = upcomingCharges(row, 1);
   if (!nextCharge(row) || !next || pending_change?.in_flight) return undefined;
   const lastMs = Math.min(nowMs + limits.pauseDaysMax * dayMs, end_date ? Date.parse(end_date) - dayMs : Infinity);
@@ -55,7 +55,7 @@ function totalAt(row: SubscriptionRow, atMs: number): number {
 }
 
 export async function pauseUntil(context: RequestContext, id: string, day: string): Promise<Subscription> {
-  return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
+  return operate(context, id, 'active', 'subscription.paused', async (_transaction, row) => {
     refuseWhileChanging(row);
     const dates = pauseDatesOf(row, context.nowMs);
     if (!dates)
@@ -63,7 +63,6 @@ export async function pauseUntil(context: RequestContext, id: string, day: strin
     if (day < dates.first || day > dates.last || isEnded(row, Date.parse(day))) {
       throw invalidField('until', `must be between ${dates.first} and ${dates.last}`);
     }
-    if (row.latest_order_id) await discardRenewal(transaction, row, row.latest_order_id);
     return paused(row, context.nowMs, new Date(momentOn(row, day)));
   });
 }
