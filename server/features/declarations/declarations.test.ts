@@ -8,6 +8,7 @@ import { readSubscription, somePlan, someSubscriber, subscribe } from '../../../
 import { companyAddress } from '../../http/page-token.ts';
 import { languages } from '../../customer-texts/languages.ts';
 import { limits } from '../../limits.ts';
+import { mailsToday } from '../mails/service.ts';
 
 /** What customers declare without signing in: that they cancel, and that they withdraw. */
 
@@ -193,6 +194,20 @@ describe('the pages', () => {
       [body.cancel_url, body.withdraw_url],
       [`/cancel/${companyAddress(companyId)}`, `/withdraw/${companyAddress(companyId)}`],
     );
+  });
+
+  it('write to the support address of a sandbox only if it is of its team, and use up no emails to the team', async () => {
+    const before = await mailsToday(service.db, companyId);
+    const stranger = someEmail();
+    for (const support_email of [stranger, owner.email]) {
+      await profile({ support_email });
+      assert.equal((await send({})).status, 201);
+    }
+    await profile({ support_email: 'help@tea.example' });
+    const noticed = async (recipient: string): Promise<boolean[]> =>
+      (await mailsTo(recipient)).flatMap(({ body, waits }) => (body.includes('Tea of the month') ? [waits] : []));
+    assert.deepEqual([await noticed(stranger), await noticed(owner.email)], [[false], [true]]);
+    assert.equal(await mailsToday(service.db, companyId), before);
   });
 
   it('take no links, which their emails would carry, and nothing from another site', async () => {

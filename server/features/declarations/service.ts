@@ -9,7 +9,7 @@ import { createdAt, idTimeMs, newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { writeMails, writeRequestedMail } from '../mails/service.ts';
+import { writeRequestedMail } from '../mails/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
 import { endRenewal } from '../subscriptions/service.ts';
@@ -144,7 +144,7 @@ async function confirm(
     recipient: row.email,
     subject: words.fill(subject, values),
     body: [words.fill(received, values), '', ...lines, '', next, ''].join('\n'),
-    about: row.id,
+    ...{ as: 'answer', about: row.id },
   });
   await notifyMerchant(db, company.id, profile, row, endsAt, nowMs);
 }
@@ -173,7 +173,8 @@ async function notifyMerchant(
     done,
     '',
   ].join('\n');
-  await writeMails(db, companyId, nowMs, [{ recipient: support_email, subject: `A customer sent a ${what}`, body }]);
+  const subject = `A customer sent a ${what}`;
+  await writeRequestedMail(db, companyId, nowMs, { recipient: support_email, subject, body, as: 'notice', about: row.id });
 }
 
 const toWire = (row: DeclarationRow): Declaration => {

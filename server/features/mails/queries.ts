@@ -38,7 +38,7 @@ export async function insertMails(db: Queryable, companyId: string, mails: reado
   );
 }
 
-/** An email that a visitor asked for on a page, most of them with a link. It counts neither as an email to the team nor as a notice. */
+/** An email that a visitor of a page caused, most of them with a link. It counts neither as an email to the team nor as a notice. */
 const requestedLink = 'requested_link';
 const isNotice = `kind IS NOT NULL AND kind <> '${requestedLink}'`;
 
@@ -79,15 +79,18 @@ export async function insertLinkMail(
   );
 }
 
-export async function insertRequestedMail(
-  db: Queryable,
-  companyId: string,
-  mail: MailText & { readonly recipient_key: string; readonly about: string },
-): Promise<void> {
+export type RequestedMail = MailText & {
+  readonly recipient_key: string;
+  /** `answer`: to the visitor. `notice`: to the merchant. */
+  readonly as: 'answer' | 'notice';
+  readonly about: string;
+};
+
+export async function insertRequestedMail(db: Queryable, companyId: string, mail: RequestedMail): Promise<void> {
   await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, kind, occasion, customer_id, object_id, next_attempt_at)
-     VALUES ($1, $2, $3, $4, $5, '${requestedLink}', 'answer ' || $6::uuid, $6, $6, ${firstAttemptAt('$7')})`,
-    [companyId, mail.id, mail.recipient, mail.subject, mail.body, mail.about, mail.recipient_key],
+     VALUES ($1, $2, $3, $4, $5, '${requestedLink}', $8 || ' ' || $6::uuid, $6, $6, ${firstAttemptAt('$7')})`,
+    [companyId, mail.id, mail.recipient, mail.subject, mail.body, mail.about, mail.recipient_key, mail.as],
   );
 }
 

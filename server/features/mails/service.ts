@@ -21,6 +21,7 @@ import {
   listCustomerMails,
   type MailKey,
   type MailRow,
+  type RequestedMail,
 } from './queries.ts';
 import type { MailState } from './schemas.ts';
 
@@ -90,14 +91,17 @@ export async function writeLinkMail(
   await insertLinkMail(db, row, toCustomer);
 }
 
-/** The answer to what a visitor of a page sent. It goes to the address that was typed there, so it has no link. */
+/**
+ * The answer to what a visitor of a page sent, or a notice of it to the merchant. The answer goes to the address that was typed there,
+ * so it has no link. A stranger causes both, so they use up no emails to the team.
+ */
 export async function writeRequestedMail(
   db: Queryable,
   companyId: string,
   nowMs: number,
-  { recipient, subject, body, about }: NewMail & { readonly about: string },
+  { recipient, subject, body, as, about }: NewMail & Pick<RequestedMail, 'as' | 'about'>,
 ): Promise<void> {
-  const row = { id: newId(nowMs), recipient, subject, body, recipient_key: emailKeyOf(recipient), about };
+  const row = { id: newId(nowMs), recipient, subject, body, recipient_key: emailKeyOf(recipient), as, about };
   await insertRequestedMail(db, companyId, row);
 }
 
