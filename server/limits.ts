@@ -86,8 +86,12 @@ export const limits = {
   linkMailsPerCustomer: { count: 3, windowSeconds: 15 * 60 },
   /** Per company. Strangers can ask for these mails, so they count against no other limit of mails. */
   linkMailsPerCompany: { count: 5_000, windowSeconds: 24 * 60 * 60 },
-  /** Cancellations and withdrawals without signing in: per IP address and company, per email address, and per company. */
+  /**
+   * Cancellations and withdrawals without signing in: per IP address and company, per email address, and per company. The limit of a
+   * day keeps one network from using up that of the company.
+   */
   declarationsPerAddress: { count: 10, windowSeconds: 10 * 60 },
+  declarationsPerAddressAndDay: { count: 50, windowSeconds: 24 * 60 * 60 },
   declarationsPerEmail: { count: 5, windowSeconds: 60 * 60 },
   declarationsPerCompany: { count: 2_000, windowSeconds: 24 * 60 * 60 },
   declaredLength: 500,

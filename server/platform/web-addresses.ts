@@ -45,3 +45,7 @@ export function readsLikeAddress(text: string): boolean {
   const plain = plainForm(text);
   return address.test(plain) || (plain.match(/\p{Nd}/gu)?.length ?? 0) >= phoneDigits;
 }
+
+/** The text with a space where a mail program would find an address, for example "tea. example" and "19. 11. 2026". */
+export const withoutAddresses = (text: string): string =>
+  text.replaceAll(/(?<=[\p{L}\p{N}\p{M}])([.．｡。․])(?=[\p{L}\p{N}])/gu, '$1 ');

@@ -222,6 +222,19 @@ describe('the pages', () => {
     assertRefused(foreign, 400, 'invalid_request');
   });
 
+  it('write no text to a stranger that a mail program would turn into a link, and say the rest as it was typed', async () => {
+    const email = someEmail();
+    await send({ email, name: 'Win at evil.example', contract: 'evil.example of 19.11.2026', message: 'Ｇｏ．ｅｖｉｌ．ｘｙ' });
+    const [mail] = await mailsTo(email);
+    assert.doesNotMatch((mail?.body ?? '').replaceAll(email, '').normalize('NFKC'), /\w\.\w|Win at/);
+    assert.match(mail?.body ?? '', /Order number or subscription: evil\. example of 19\. 11\. 2026\n/);
+    const [declared] = await listed(email);
+    assert.deepEqual(
+      [declared?.name, declared?.contract, declared?.message],
+      ['Win at evil.example', 'evil.example of 19.11.2026', 'Ｇｏ．ｅｖｉｌ．ｘｙ'],
+    );
+  });
+
   it('limit what comes from one network, and for one email address', async () => {
     const address = nextAddress();
     const email = someEmail();
@@ -229,6 +242,13 @@ describe('the pages', () => {
     const statuses: number[] = [];
     for (let number = 0; number <= count; number += 1) statuses.push((await send({}, { address })).status);
     assert.deepEqual([statuses.filter((status) => status === 201).length, statuses.at(-1)], [count, 429]);
+    const ofDay = limits.declarationsPerAddressAndDay.count;
+    let sent = count;
+    for (; sent < ofDay + count; sent += 1) {
+      if (sent % count === 0) service.clock.advance(limits.declarationsPerAddress.windowSeconds * 1000);
+      if ((await send({}, { address })).status === 429) break;
+    }
+    assert.ok(sent < ofDay + 5, `${sent} a day`);
     const toOne: number[] = [];
     for (let number = 0; number <= limits.declarationsPerEmail.count; number += 1) {
       toOne.push((await send({ email })).status);

@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { createdAt, idTimeMs, newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import { readsLikeAddress, withoutAddresses } from '../../platform/web-addresses.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { writeRequestedMail } from '../mails/service.ts';
@@ -54,9 +55,11 @@ export async function declare(
   const { company, db, locale = defaultLocale } = context;
   const emailKey = emailKeyOf(input.email);
   const key = `{${company.id}}:declarations`;
+  const network = addressBucket(address);
   const decisions = await limiter.consume(
     [
-      { key: `${key}:${addressBucket(address)}`, limit: limits.declarationsPerAddress },
+      { key: `${key}:${network}`, limit: limits.declarationsPerAddress },
+      { key: `${key}:day ${network}`, limit: limits.declarationsPerAddressAndDay },
       { key: `${key}:email ${emailKey}`, limit: limits.declarationsPerEmail },
       { key: `${key}:company`, limit: limits.declarationsPerCompany },
     ],
@@ -133,11 +136,12 @@ async function confirm(
   const next = endsAt
     ? words.fill(texts.cancel.ends, { name: row.contract, date: words.date(endsAt) })
     : words.fill(follows, values);
+  // A stranger may have typed these for another address than theirs, and would choose a text that we send.
   const content: readonly (readonly [string, string | null])[] = [
-    [texts.name, row.name],
+    [texts.name, readsLikeAddress(row.name) ? null : row.name],
     [texts.email, row.email],
-    [texts.contract, row.contract],
-    [texts.message, row.message],
+    [texts.contract, withoutAddresses(row.contract)],
+    [texts.message, row.message && withoutAddresses(row.message)],
   ];
   const lines = content.flatMap(([label, value]) => (value === null ? [] : [`${label}: ${value}`]));
   await writeRequestedMail(db, company.id, nowMs, {
