@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { moveTo } from '../../../tests/support/billing.ts';
 import { germanRate, numberNow, withInvoices } from '../../../tests/support/invoices.ts';
 import {
   assertRefused,
@@ -146,6 +147,13 @@ describe('a month of invoices', () => {
     assert.deepEqual(await namesOf('2025-01'), ['OLD-1.pdf']);
     assert.deepEqual(await namesOf('2025-02'), ['OLD-2.pdf', 'OLD-3.pdf', 'OLD-4.pdf']);
     assert.deepEqual(await namesOf('2025-03'), []);
+  });
+
+  it('is by default the present one there', async () => {
+    const { key, sandbox } = await service.createMerchant();
+    await service.db.query(`UPDATE companies SET time_zone = 'Asia/Tokyo' WHERE id = $1`, [sandbox.id]);
+    await moveTo(service, key, '2031-01-31T23:30:00Z');
+    assert.equal((await service.call('GET', '/v1/invoices/month', { key })).body.month, '2031-02');
   });
 
   it('is refused for what is no month, and its link opens no other', async () => {

@@ -174,6 +174,15 @@ export async function countInvoices(
   return row?.count ?? 0;
 }
 
+/** The month at this time, in the time zone of the company. */
+export async function findMonth(db: Queryable, companyId: string, nowMs: number): Promise<string> {
+  const [row] = await db.query<{ month: string }>(
+    `SELECT to_char($2::timestamptz AT TIME ZONE time_zone, 'YYYY-MM') AS month FROM companies WHERE id = $1`,
+    [companyId, new Date(nowMs)],
+  );
+  return row?.month ?? '';
+}
+
 async function findOfOrders(db: Queryable, companyId: string, orderIds: readonly string[]): Promise<string[]> {
   if (orderIds.length === 0) return [];
   const rows = await db.query<{ id: string }>(

@@ -19,7 +19,7 @@ import { amountsOf, fileNameOf, issuedOn } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
 import { printableOf } from './printable.ts';
-import { findInvoice, findNumbered, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
+import { findInvoice, findMonth, findNumbered, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
 import type { Invoice, InvoiceLink, InvoiceMonth } from './schemas.ts';
 
 export interface InvoiceLinks {
@@ -224,8 +224,9 @@ export async function readXml(
 export async function getInvoiceMonth(
   context: RequestContext,
   { baseUrl, linkKey, clock }: InvoiceLinks,
-  month = new Date(context.nowMs).toISOString().slice(0, 'YYYY-MM'.length),
+  asked?: string,
 ): Promise<InvoiceMonth> {
+  const month = asked ?? (await findMonth(context.db, context.company.id, context.nowMs));
   const max = limits.invoicesInArchive;
   if ((await countAround(context, month, max)) > max) {
     throw invalidField('month', `has more than ${max} documents. Use GET /v1/invoices and the PDF of each.`);
