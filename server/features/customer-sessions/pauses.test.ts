@@ -233,15 +233,16 @@ describe('a customer who subscribes again', () => {
   const subscriptionsOf = async ({ key, customer_id }: Subscriber): Promise<Reply['body'][]> =>
     (await service.call('GET', `/v1/subscriptions?customer_id=${customer_id}&sort=created_at`, { key })).body.data;
 
-  it('gets a new subscription with the same plan and seats at the price of today', async () => {
-    const at = await ended({}, { quantity: 2 });
+  it('gets a new subscription with the same plan, seats and address at the price of today', async () => {
+    const shipping = { name: 'Ada', line1: '1 Tea St', city: 'London', country: 'GB' };
+    const at = await ended({}, { quantity: 2, shipping });
     const { again } = await shown(at);
     assert.partialDeepStrictEqual(again, { plan_id: at.plan_id, name: 'Tea', quantity: 2, amount: 6000, total: 6000 });
     assert.equal((await act(at, 'again', { expected_amount: 5000 })).status, 400);
     const reply = await act(at, 'again', { expected_amount: 6000 });
     assert.deepEqual([reply.status, reply.body.change], [200, { status: 'applied', confirm_url: null }], reply.text);
     const [, made, ...others] = await subscriptionsOf(at);
-    assert.partialDeepStrictEqual(made, { status: 'active', quantity: 2, plan_id: at.plan_id });
+    assert.partialDeepStrictEqual(made, { status: 'active', quantity: 2, plan_id: at.plan_id, shipping });
     assert.deepEqual(others, []);
     assert.equal((await shown(at)).again, null, 'one subscription to a plan is enough');
     assert.deepEqual(await totals(at), [6000, 6000]);

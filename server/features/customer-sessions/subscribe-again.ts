@@ -90,6 +90,7 @@ export async function subscribeAgain(
     plan_id: offer.plan_id,
     quantity: offer.quantity,
     payment_method_id: card.id,
+    shipping: ofPlan.find((one) => one.id === id)?.shipping ?? null,
   };
   const phased = { ...keyForWork(context, `again ${id} ${ofPlan.length}`, '/customer'), refusal: () => undefined };
   return limitingDeclines(guard, context, address, async (tried) => {
