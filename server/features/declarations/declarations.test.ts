@@ -196,7 +196,7 @@ describe('the pages', () => {
     );
   });
 
-  it('write to the support address of a sandbox only if it is of its team, and use up no emails to the team', async () => {
+  it('write to the team of a sandbox only, and use up no emails to the team', async () => {
     const before = await mailsToday(service.db, companyId);
     const stranger = someEmail();
     for (const support_email of [stranger, owner.email]) {
@@ -222,7 +222,7 @@ describe('the pages', () => {
     assertRefused(foreign, 400, 'invalid_request');
   });
 
-  it('write no text to a stranger that a mail program would turn into a link, and say the rest as it was typed', async () => {
+  it('write nothing to a stranger that a mail program would turn into a link', async () => {
     const email = someEmail();
     await send({ email, name: 'Win at evil.example', contract: 'evil.example of 19.11.2026', message: 'Ｇｏ．ｅｖｉｌ．ｘｙ' });
     const [mail] = await mailsTo(email);
