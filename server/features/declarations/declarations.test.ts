@@ -224,7 +224,12 @@ describe('the pages', () => {
 
   it('write nothing to a stranger that a mail program would turn into a link', async () => {
     const email = someEmail();
-    await send({ email, name: 'Win at evil.example', contract: 'evil.example of 19.11.2026', message: 'Ｇｏ．ｅｖｉｌ．ｘｙ' });
+    await send({
+      email,
+      name: 'Win at evil.example',
+      contract: 'evil.example of 19.11.2026',
+      message: 'Ｇｏ．ｅｖｉｌ．ｘｙ',
+    });
     const [mail] = await mailsTo(email);
     assert.doesNotMatch((mail?.body ?? '').replaceAll(email, '').normalize('NFKC'), /\w\.\w|Win at/);
     assert.match(mail?.body ?? '', /Order number or subscription: evil\. example of 19\. 11\. 2026\n/);

@@ -178,7 +178,13 @@ async function notifyMerchant(
     '',
   ].join('\n');
   const subject = `A customer sent a ${what}`;
-  await writeRequestedMail(db, companyId, nowMs, { recipient: support_email, subject, body, as: 'notice', about: row.id });
+  await writeRequestedMail(db, companyId, nowMs, {
+    recipient: support_email,
+    subject,
+    body,
+    as: 'notice',
+    about: row.id,
+  });
 }
 
 const toWire = (row: DeclarationRow): Declaration => {
