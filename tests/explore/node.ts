@@ -4,6 +4,7 @@ import { openConnections } from '../../server/features/processors/connections.ts
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Payments, openPayments } from '../../server/payments.ts';
 import type { Clock } from '../../server/platform/clock.ts';
+import type { ServiceKey } from '../../server/platform/service-keys.ts';
 import { controlPlaneOn, type Queryable } from '../../server/platform/database.ts';
 import { usualReferences } from '../../server/references.ts';
 import type { RequestContext } from '../../server/request-context.ts';
@@ -48,6 +49,8 @@ interface NodeOptions {
   readonly shards: readonly LaboratoryShard[];
   readonly vault: Vault;
   readonly clock: Clock;
+  /** Seals where customers are led. */
+  readonly stepKey: ServiceKey;
   /** Changes the statements of the process, to remove a safeguard. */
   readonly rewrite?: ((text: string) => string) | undefined;
   /** The path of the high-water mark; undefined if the process does not watch for restores. */
@@ -55,7 +58,7 @@ interface NodeOptions {
 }
 
 export function openNode(options: NodeOptions): Node {
-  const { machine, role, scheduler, shards: real, vault, clock, markFile, rewrite } = options;
+  const { machine, role, scheduler, shards: real, vault, clock, markFile, stepKey, rewrite } = options;
   const pools: SteppedPool[] = [];
   const stepped = (pool: LaboratoryShard['db']): SteppedPool => {
     const made = steppedPool(pool, machine, scheduler, rewrite);
@@ -76,7 +79,7 @@ export function openNode(options: NodeOptions): Node {
       markFile === undefined ? undefined : watchOf({ machine, scheduler, shard, db, clock, file: markFile });
     const movedTo = opened.length > 1 ? movedFrom(shards, name, ({ orders }: Part) => orders.charging) : undefined;
     const payments = openPayments({
-      ...{ db, batchDb, vault, clock, connections, movedTo, log: silentLog },
+      ...{ db, batchDb, vault, clock, connections, movedTo, stepKey, log: silentLog },
       confirmationUrl: (_company, orderId) => `https://pay.example/confirm/${orderId}`,
       ...(watch && { restores: watch.restores }),
     });
@@ -132,6 +135,7 @@ const routes = (node: Node, part: Part) => {
   const dependencies = {
     ...part,
     cards,
+    baseUrl: 'https://pay.example',
     references: usualReferences,
     images: { clock: part.clock },
     guard: { clock: part.clock, refusedCards: undefined },
@@ -143,16 +147,18 @@ const routes = (node: Node, part: Part) => {
 
 type CheckoutRoute = ReturnType<typeof routes>[number];
 
+export type CheckoutCall = 'session' | 'pay' | 'resume' | 'abandon';
+
 /** Calls an endpoint of a checkout page in this process. */
 export async function callCheckout(
   node: Node,
   part: Part,
-  endpoint: 'session' | 'pay',
+  endpoint: CheckoutCall,
   request: { readonly context: RequestContext; readonly subject: Parameters<CheckoutRoute['handle']>[0]['subject'] },
   body: object = {},
 ): Promise<unknown> {
   const route = routes(node, part).find(({ path }) => path.endsWith(`/${endpoint}`));
   if (!route) throw new Error(`a checkout page has no endpoint ${endpoint}`);
-  const visit = { address: '127.0.0.1', token: '', browser: { userAgent: '', acceptHeader: '' } };
+  const visit = { address: '127.0.0.1', token: '', browser: { userAgent: 'Mozilla/5.0', acceptHeader: '*/*' } };
   return route.handle({ ...request, ...visit, params: {}, body, reserve: async () => undefined });
 }

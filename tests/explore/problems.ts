@@ -76,9 +76,12 @@ async function journalOf({ merchant }: World): Promise<JournaledOperation[]> {
 const isPaid = ({ kind, status, voided }: JournaledOperation): boolean =>
   (kind === 'charge' || kind === 'capture') && status === 'approved' && !voided;
 
+/** A capture at a processor that keeps no reference for it has that of its authorization. */
+const referenceOf = ({ reference, charge_reference }: JournaledOperation): string => reference ?? charge_reference ?? '';
+
 /** One reference is executed once, at one processor. */
 function doubledOf(journal: readonly JournaledOperation[]): string[] {
-  const byReference = Map.groupBy(journal.filter(isPaid), ({ reference }) => reference);
+  const byReference = Map.groupBy(journal.filter(isPaid), referenceOf);
   return [...byReference].flatMap(([reference, { length }]) =>
     length > 1 ? [`the charge ${reference} was executed ${length} times`] : [],
   );
@@ -90,7 +93,7 @@ async function chargedTwice(db: Queryable, journal: readonly JournaledOperation[
     'SELECT reference, order_id FROM all_transactions',
   );
   const orderOf = new Map(rows.map(({ reference, order_id }) => [reference, order_id]));
-  const byOrder = Map.groupBy(journal.filter(isPaid), ({ reference }) => orderOf.get(reference ?? '') ?? reference);
+  const byOrder = Map.groupBy(journal.filter(isPaid), (paid) => orderOf.get(referenceOf(paid)) ?? referenceOf(paid));
   return [...byOrder].flatMap(([order, { length }]) =>
     length > 1 ? [`order ${order} was charged ${length} times`] : [],
   );

@@ -29,6 +29,8 @@ export interface SimulatedProcessor {
   journal(): Promise<JournaledOperation[]>;
   /** Declines the next charges: the bank does, or the processor itself, if it can. */
   decline(count: number, who?: 'bank' | 'processor'): Promise<void>;
+  /** From now on the banks want to ask customers. `alone`: Adyen asks the bank to pay before the customer is back. */
+  askCustomers(alone: boolean): Promise<void>;
   /** From now on it refuses or accepts our credentials. */
   refuse(isRefused: boolean): Promise<void>;
   /** The notices that it has created so far, oldest first. */
@@ -128,9 +130,17 @@ export async function openProcessor(kind: KindName, folder: string, clock: Clock
     kind,
     url,
     configuration: configuration(url),
-    journal: async () => (await ask('/journal')).operations,
+    async journal() {
+      const { operations, uncharged = [] } = await ask('/journal');
+      return [...operations, ...uncharged];
+    },
     async decline(count, who = 'bank') {
       await ask('/control', { next: Array.from({ length: count }, () => declines[kind][who]) });
+    },
+    async askCustomers(alone) {
+      const adyenOnly = { completes_alone: alone, additional_data: true, network_references: true };
+      if (kind === 'nmi') return;
+      await ask('/control', { wants_authentication: true, ...(kind === 'adyen' && adyenOnly) });
     },
     async refuse(isRefused) {
       await ask('/control', revoked(isRefused));

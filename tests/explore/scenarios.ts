@@ -2,6 +2,7 @@ import { sessionByToken } from '../../server/features/checkout-sessions/service.
 import type { Random } from '../support/seeded-random.ts';
 import { somePlan } from '../support/subscriptions.ts';
 import type { KindPair } from './laboratory.ts';
+import { bank } from './bank.ts';
 import { captures, holdAndEnd } from './captures.ts';
 import { changes } from './changes.ts';
 import { callCheckout } from './node.ts';
@@ -14,7 +15,7 @@ import type { Answer, Operation, World, WorldOptions } from './world.ts';
 const dayMs = 86_400_000;
 
 interface Play {
-  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout' | 'captures' | 'changes'>;
+  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout' | 'captures' | 'banks' | 'changes'>;
   readonly faults: readonly FaultKind[];
   /** One of these happens in each schedule, at one of the turns. */
   readonly always?: { readonly faults: readonly FaultKind[]; readonly turns: readonly [number, number] };
@@ -280,6 +281,17 @@ const plays = {
     options: { checkout: true },
     faults: [...losses, ...outages, ...clocks, 'crash'],
   },
+  bank: {
+    run: bank,
+    options: { checkout: true, banks: true },
+    faults: [...losses, ...outages, ...clocks, 'crash'],
+  },
+  bank_restored: {
+    run: bank,
+    options: { checkout: true, banks: true, restores: true },
+    faults: [...losses, ...outages, ...restores, 'crash', 'snapshot'],
+    always: { faults: restores, turns: [10, 110] },
+  },
   moves: {
     run: moves,
     options: { moves: true },
@@ -312,6 +324,9 @@ const pairs: readonly KindPair[] = [
 /** The two processors of the company, in the order in which they are tried. */
 export function kindsOf(seed: number, scenario: Scenario): KindPair {
   const [first, second] = pairs[Math.floor(seed / scenarios.length) % pairs.length] as KindPair;
-  if (!playOf(scenario).isAtAcquirer || first === 'acquirer') return [first, second];
+  const { isAtAcquirer, options } = playOf(scenario);
+  // NMI leads no customer to a bank.
+  if (options?.banks && first === 'nmi') return [second, first];
+  if (!isAtAcquirer || first === 'acquirer') return [first, second];
   return ['acquirer', second === 'acquirer' ? first : second];
 }

@@ -39,6 +39,7 @@ async function workOn({ options }: World, { vault, shards }: Node, part: Part, r
     () => orders.reconcileDue(100),
     () => applyDueNotices({ db, vault, orders, log }, 100),
     options.captures && (() => orders.releaseEnded(20)),
+    options.banks && (() => orders.askAboutCustomers(20)),
     options.restores && part.look,
     options.restores && (() => compareClosed({ ...part, vault, log, others })),
     options.checkout && (() => continuePayments(part, part, log, 20)),

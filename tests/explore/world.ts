@@ -54,12 +54,14 @@ export interface WorldOptions {
   readonly restores?: boolean;
   /** Whether customers pay on checkout pages. */
   readonly checkout?: boolean;
+  /** Whether banks ask customers. */
+  readonly banks?: boolean;
   /** Whether held funds end, and whether plans change. */
   readonly captures?: boolean;
   readonly changes?: boolean;
 }
 
-const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
+const { idempotency: hashKey, 'page-links': stepKey } = originalKeys(new Secret(Buffer.alloc(32, 3)));
 const clockStepMs = 120_000;
 /** How long a client waits before it repeats a request: first, and at most. */
 const patienceMs = { first: 7_000, most: 60_000 };
@@ -241,7 +243,7 @@ export class World {
     const shards = this.options.moves ? laboratory.shards : [laboratory.shards[0]];
     const vault = this.vaultFor(machine);
     const node = openNode({
-      ...{ machine, role, scheduler, shards, vault, clock: laboratory.clock, markFile: this.markFile },
+      ...{ machine, role, scheduler, shards, vault, clock: laboratory.clock, markFile: this.markFile, stepKey },
       rewrite: rewriteWithout(this.options.without),
     });
     this.nodes.push(node);

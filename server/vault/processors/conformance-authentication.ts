@@ -5,20 +5,22 @@ import { inspect } from 'node:util';
 import { answerBank, type Choice } from '../../../tests/support/bank-page.ts';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { chargeOf, inAMinute } from '../../../tests/support/processor-requests.ts';
-import { notConfirmedReason, wantsCustomerReason } from './authentication.ts';
+import { wantsCustomerReason } from './authentication.ts';
 import { assertApproved } from './conformance-assertions.ts';
 import {
   assertAsked,
+  assertRefused,
   asTheVault,
   type AuthenticationSubject,
+  byMerchant,
   external,
   type Memory,
   never,
+  type OpenSubject,
   presence,
-  savedCardOf,
 } from './conformance-customers.ts';
+import { setUpConformance } from './conformance-set-ups.ts';
 import type { ChargeRequest, LookupOutcome, Outcome, ResumeOutcome } from './processor.ts';
-import type { SetUpOutcome, SetUpRequest } from './setup.ts';
 
 /** What every adapter does that can lead the customer to the bank. */
 
@@ -29,14 +31,6 @@ interface Tried {
   readonly url: string;
   visit(choice: Choice): Promise<Record<string, string> | undefined>;
   executed(): Promise<number>;
-}
-
-function assertRefused(found: Outcome | ResumeOutcome | SetUpOutcome): void {
-  assert.ok(found.outcome === 'declined', inspect(found));
-  assert.deepEqual(
-    [found.failureCode, found.failureReason, found.authentication?.status, found.authentication?.liabilityShifted],
-    ['transaction_not_allowed', notConfirmedReason, 'failed', false],
-  );
 }
 
 const assertWaits = (found: ResumeOutcome): void => assert.equal(found.outcome, 'needs_customer', inspect(found));
@@ -55,11 +49,7 @@ function assertAuthenticated(
   });
 }
 
-const byMerchant = { initiator: 'merchant', sequence: 'subsequent' } as const;
-
-type Open = (t: TestContext) => Promise<AuthenticationSubject>;
-
-const tries = (open: Open) => {
+const tries = (open: OpenSubject) => {
   async function newTry(t: TestContext, changes: Partial<ChargeRequest> = {}) {
     const subject = await open(t);
     await subject.banks('ask');
@@ -240,90 +230,12 @@ function conformanceOfQuestions({ newTry, asked }: Tries): void {
   });
 }
 
-const setUps = (open: Open) => {
-  async function newSetUp(t: TestContext, banks: Parameters<AuthenticationSubject['banks']>[0] = 'ask') {
-    const subject = await open(t);
-    await subject.banks(banks);
-    const { processor, card } = subject;
-    const savedCard = savedCardOf();
-    const request: SetUpRequest = {
-      ...{ companyId: randomUUID(), reference: randomUUID(), validUntilMs: inAMinute() },
-      ...{ card, presence, savedCard, startsSeries: true, customerIp: '198.41.0.4' },
-    };
-    const continued = async (handle: string, returned?: Readonly<Record<string, string>>): Promise<SetUpOutcome> => {
-      const { companyId, reference } = request;
-      const found = await processor.resumeSetUp?.({
-        ...{ companyId, reference, savedCard, handle },
-        ...(returned && { returned }),
-      });
-      return found as SetUpOutcome;
-    };
-    const begin = async (): Promise<SetUpOutcome> => (await processor.setUp?.(request)) as SetUpOutcome;
-    const chargeLater = (networkTransactionId: string | null): Promise<Outcome> =>
-      asTheVault(processor).charge(chargeOf(card, { credential: { ...byMerchant, networkTransactionId }, savedCard }));
-    return { subject, processor, request, savedCard, begin, continued, chargeLater };
-  }
-
-  async function askedToSave(t: TestContext) {
-    const begun = await newSetUp(t);
-    const found = await begun.begin();
-    assert.ok(found.outcome === 'needs_customer' && found.action, inspect(found));
-    const { handle, action } = found;
-    return { ...begun, handle, visit: (choice: Choice) => answerBank(action.url, choice) };
-  }
-
-  return { newSetUp, askedToSave };
-};
-
-function assertSetUp(found: SetUpOutcome, flow: 'challenge' | 'frictionless'): string | null {
-  assert.ok(found.outcome === 'set_up', inspect(found));
-  assert.deepEqual([found.authentication?.flow, found.authentication?.status], [flow, 'authenticated']);
-  return found.networkTransactionId;
-}
-
-function conformanceOfSetUps({ newSetUp, askedToSave }: ReturnType<typeof setUps>): void {
-  it('is charged without the customer after the customer has confirmed', async (t) => {
-    const { begin, handle, continued, visit, chargeLater } = await askedToSave(t);
-    const again = await begin();
-    assert.ok(again.outcome === 'needs_customer' && again.handle === handle, inspect(again));
-    assert.equal((await continued(handle)).outcome, 'needs_customer');
-    const returned = await visit('pass');
-    const networkId = assertSetUp(await continued(handle, returned), 'challenge');
-    assertSetUp(await continued(handle, returned), 'challenge');
-    assertApproved(await chargeLater(networkId));
-  });
-
-  it('is not charged without the customer if the customer has refused', async (t) => {
-    const { handle, continued, visit, chargeLater } = await askedToSave(t);
-    const returned = await visit('fail');
-    assertRefused(await continued(handle, returned));
-    const later = await chargeLater(null);
-    assert.ok(later.outcome === 'declined' && later.needsAuthentication, inspect(later));
-  });
-
-  it('is given up', async (t) => {
-    const { subject, request, savedCard, handle, visit, continued } = await askedToSave(t);
-    const { companyId, reference } = request;
-    const ended = await subject.processor.endSetUp?.({ companyId, reference, savedCard, handle });
-    assert.equal(ended?.outcome, 'ended', inspect(ended));
-    if (subject.noticed) return;
-    assert.equal((await continued(handle, await visit('pass'))).outcome, 'ended');
-  });
-
-  it('is saved without a question if the bank recognizes the customer', async (t) => {
-    const { begin, chargeLater, subject } = await newSetUp(t, 'recognize');
-    const networkId = assertSetUp(await begin(), 'frictionless');
-    await subject.banks('ask');
-    assertApproved(await chargeLater(networkId));
-  });
-}
-
-export function authenticationConformance(name: string, open: Open): void {
+export function authenticationConformance(name: string, open: OpenSubject): void {
   describe(`${name} and the bank that asks its customer`, () => {
     const begun = tries(open);
     conformanceOfAnswers(begun);
     conformanceOfReturns(begun);
     conformanceOfQuestions(begun);
   });
-  describe(`${name} and a card that is saved`, () => conformanceOfSetUps(setUps(open)));
+  setUpConformance(name, open);
 }

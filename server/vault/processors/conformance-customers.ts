@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { dayMs } from '../../platform/durations.ts';
-import type { ExternalAuthentication } from './authentication.ts';
+import { type ExternalAuthentication, notConfirmedReason } from './authentication.ts';
 import type {
   CardAtProcessor,
   ChargeRequest,
@@ -13,6 +14,7 @@ import type {
   ProcessorCard,
   ResumeOutcome,
 } from './processor.ts';
+import type { SetUpOutcome } from './setup.ts';
 
 /** The customer of the conformance suite, and how it calls a processor that leads customers to the bank. */
 
@@ -30,6 +32,8 @@ export interface AuthenticationSubject {
   /** False if the customer has to come back before the bank is asked to pay. */
   readonly completesAlone?: boolean;
 }
+
+export type OpenSubject = (t: TestContext) => Promise<AuthenticationSubject>;
 
 export const presence: Presence = {
   returnUrl: 'https://shop.example/pay/return?returned=1',
@@ -121,3 +125,15 @@ export function savedCardOf(): CardAtProcessor & { readonly kept: string[] } {
     keep: async (token) => kept.push(token) > 0,
   };
 }
+
+/** The customer did not confirm. */
+export function assertRefused(found: Outcome | ResumeOutcome | SetUpOutcome): void {
+  assert.ok(found.outcome === 'declined', inspect(found));
+  assert.deepEqual(
+    [found.failureCode, found.failureReason, found.authentication?.status, found.authentication?.liabilityShifted],
+    ['transaction_not_allowed', notConfirmedReason, 'failed', false],
+  );
+}
+
+/** Of a charge without the customer. */
+export const byMerchant = { initiator: 'merchant', sequence: 'subsequent' } as const;
