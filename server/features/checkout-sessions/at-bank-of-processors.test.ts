@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   browser,
   endCustomerTime,
@@ -9,7 +10,9 @@ import {
   runBankJobs,
   type Till,
 } from '../../../tests/support/bank.ts';
-import { type ConnectedMerchant, type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
+import { type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
+import { openShop, type Shop } from '../../../tests/support/orders.ts';
+import { connectMerchant, openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
 import { type Reply, someCustomer } from '../../../tests/support/service.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { continueSetups } from '../card-setups/jobs.ts';
@@ -18,17 +21,31 @@ import { completeSetupSession } from './setup.ts';
 /** Customers are led to the banks of cards at processors, through the whole service. */
 
 let live: LiveService;
-const kinds = ['stripe', 'adyen'] as const;
-const merchants = new Map<string, ConnectedMerchant>();
+let acquirer: OwnAcquirer;
+const kinds = ['stripe', 'adyen', 'acquirer'] as const;
+type Kind = (typeof kinds)[number];
+interface Merchant {
+  readonly key: string;
+  readonly shop: Shop;
+}
+const merchants = new Map<Kind, Merchant>();
+const merchantOf = (kind: Kind): Merchant => merchants.get(kind) as Merchant;
 before(async () => {
+  acquirer = await openAcquirer();
   const limits = ['CAPTURE', 'WRITE', 'READ', 'REFUSED_CARDS'].map((name) => [`SVC_RATE_LIMIT_${name}`, 'off']);
   live = await startLiveService({ settings: Object.fromEntries(limits) });
-  for (const kind of kinds) {
+  for (const kind of ['stripe', 'adyen'] as const) {
     merchants.set(kind, await live.openMerchant(kind));
     await live.fakes[kind].control({ wants_authentication: true });
   }
+  const { key } = await connectMerchant(live.service, acquirer);
+  merchants.set('acquirer', { key, shop: await openShop(live.service, undefined, { key }) });
+  await acquirer.control({ wants_authentication: true } as object);
 });
-after(() => live.stop());
+after(async () => {
+  await live.stop();
+  await acquirer.stop();
+});
 
 async function answer(url: string, choice: string): Promise<URL | undefined> {
   const body = new URLSearchParams({ choice });
@@ -40,7 +57,7 @@ async function answer(url: string, choice: string): Promise<URL | undefined> {
 for (const kind of kinds) {
   describe(`a payment that the bank wants to confirm at ${kind}`, () => {
     async function asked(): Promise<{ till: Till; url: string }> {
-      const { key, shop } = merchants.get(kind) as ConnectedMerchant;
+      const { key, shop } = merchantOf(kind);
       const till = await openTill(live.service, shop.productId, {}, { key });
       const { status, next_action } = await till.pay('4242424242424242');
       assert.equal(status, 'processing');
@@ -85,81 +102,123 @@ for (const kind of kinds) {
       assert.deepEqual(await statusesOf(till), ['failed']);
     });
   });
-  describe(`a card that is saved at ${kind}`, () => {
-    const call = (method: string, path: string, body?: object): Promise<Reply> =>
-      live.service.call(method, path, {
-        key: (merchants.get(kind) as ConnectedMerchant).key,
-        idempotencyKey: randomUUID(),
-        ...(body && { body }),
-      });
+  for (const where of ['a session', 'the customer page'] as const) {
+    describe(`a card that is saved on ${where} at ${kind}`, () => conformanceOfSaving(kind, where));
+  }
+}
 
-    /** The customer has typed a card, and was led to the bank. */
-    async function saving() {
-      const { id: customer_id } = (await call('POST', '/v1/customers', someCustomer())).body;
-      const made = await call('POST', '/v1/checkout_sessions', { mode: 'setup', customer_id });
-      assert.equal(made.status, 201, made.text);
-      const headers = { origin: live.service.baseUrl, 'user-agent': 'Mozilla/5.0 (test)' };
-      const onPage = (path: string, body: object): Promise<Reply> => {
-        const page = `/checkout/${made.body.url.split('/').at(-1)}`;
-        return live.service.call('POST', `${page}/${path}`, { key: null, headers, body });
-      };
-      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2036', cvc: '999' };
-      const { id: card_token } = (await onPage('card_tokens', { card })).body;
-      const asked = await onPage('setup/save', { card_token, browser });
-      assert.deepEqual([asked.status, asked.body.status], [200, 'at_bank'], asked.text);
-      return {
-        customer_id,
-        url: asked.body.bank_url as string,
-        resume: (returned: Record<string, string>) => onPage('setup/resume', { returned }),
-        session: async () => (await call('GET', `/v1/checkout_sessions/${made.body.id}`)).body,
-        cards: async () => (await call('GET', `/v1/customers/${customer_id}/payment_methods`)).body.data,
-      };
-    }
+const call = (kind: Kind, method: string, path: string, body?: object): Promise<Reply> =>
+  live.service.call(method, path, {
+    key: merchantOf(kind).key,
+    idempotencyKey: randomUUID(),
+    ...(body && { body }),
+  });
 
-    /** The bank wants to confirm every payment, and none of a merchant that it does not know. */
-    async function chargeLater(customer_id: string, payment_method_id: string): Promise<void> {
-      const { shop } = merchants.get(kind) as ConnectedMerchant;
-      const items = [{ product_id: shop.productId, quantity: 1 }];
-      const order = await call('POST', '/v1/orders', { customer_id, payment_method_id, items, off_session: true });
-      assert.deepEqual([order.status, order.body.status], [201, 'succeeded'], order.text);
-    }
+const pages = {
+  'a session': { make: { path: '/v1/checkout_sessions', mode: 'setup' }, at: '/checkout', part: 'setup/save', back: 'setup/resume' },
+  'the customer page': { make: { path: '/v1/customer_sessions' }, at: '/customer', part: 'card', back: 'card/resume' },
+} as const;
 
-    it('is charged later without the customer, once the bank has confirmed it', async () => {
-      const { url, resume, session, cards, customer_id } = await saving();
-      const back = await answer(url, 'pass');
-      assert.ok(back, 'the bank leads back');
-      const returned = returnedWith(back);
-      await Promise.all([resume(returned), resume(returned)]);
-      const { status, payment_method_id } = await session();
-      assert.equal(status, 'completed');
-      const [saved, ...others] = await cards();
-      assert.ok(saved.mandate && saved.id === payment_method_id && others.length === 0);
-      await chargeLater(customer_id, payment_method_id);
-    });
+/** The customer has typed a card, and was led to the bank. */
+async function saving(kind: Kind, where: keyof typeof pages) {
+  const { id: customer_id } = (await call(kind, 'POST', '/v1/customers', someCustomer())).body;
+  const { make, at, part, back } = pages[where];
+  const { path, ...more } = make;
+  const made = await call(kind, 'POST', path, { customer_id, ...more });
+  assert.equal(made.status, 201, made.text);
+  const headers = { origin: live.service.baseUrl, 'user-agent': 'Mozilla/5.0 (test)' };
+  const onPage = (place: string, body: object): Promise<Reply> =>
+    live.service.call('POST', `${at}/${made.body.url.split('/').at(-1)}/${place}`, { key: null, headers, body });
+  const card = { number: '4242424242424242', exp_month: '12', exp_year: '2036', cvc: '999' };
+  const { id: card_token } = (await onPage('card_tokens', { card })).body;
+  const asked = await onPage(part, { card_token, browser });
+  assert.equal(asked.status, 200, asked.text);
+  const url: string = where === 'a session' ? asked.body.bank_url : asked.body.card_at_bank.bank_url;
+  const cards = async (): Promise<Reply['body'][]> =>
+    (await call(kind, 'GET', `/v1/customers/${customer_id}/payment_methods`)).body.data;
+  return {
+    ...{ customer_id, url, cards },
+    resume: (returned: Record<string, string>) => onPage(back, { returned }),
+    /** What is saved, each with a mandate; a session is completed with it. */
+    async saved(): Promise<number> {
+      const found = await cards();
+      assert.ok(found.every(({ mandate }) => mandate !== null));
+      if (where === 'the customer page') return found.length;
+      const { status, payment_method_id } = (await call(kind, 'GET', `/v1/checkout_sessions/${made.body.id}`)).body;
+      assert.deepEqual([status, payment_method_id], found[0] ? ['completed', found[0].id] : ['open', null]);
+      return found.length;
+    },
+  };
+}
 
-    it('is saved, too, if the customer confirmed it and closed the browser', async () => {
-      const { url, session, cards } = await saving();
-      await answer(url, 'pass_and_close');
-      await live.service.db.query('UPDATE card_setups SET check_at = now()');
-      const { db, clock, orders, vault, company } = live.service;
-      await continueSetups({ db, clock, name: company.shard, orders, vault, log: silentLog }, completeSetupSession, 10);
-      const { status } = await session();
-      const mandates = (await cards()).map(({ mandate }: { mandate: unknown }) => mandate !== null);
-      // Adyen tells nothing about a check of a card to those who did not come back.
-      assert.deepEqual([status, mandates], kind === 'adyen' ? ['open', []] : ['completed', [true]]);
-    });
+/** The worker asks the processor about each card, or ends it because the customer's time is over. */
+async function runSetups(isOver = false): Promise<void> {
+  const until = isOver ? `now() - interval '1 s'` : 'customer_until';
+  await live.service.db.query(`UPDATE card_setups SET check_at = now(), customer_until = ${until}`);
+  const { db, clock, orders, vault, company } = live.service;
+  await continueSetups({ db, clock, name: company.shard, orders, vault, log: silentLog }, completeSetupSession, 10);
+}
 
-    it('is not saved if the bank refused it, or was never asked', async () => {
-      const { url, resume, session, cards } = await saving();
-      const forged = await answer(url, 'forge');
-      assert.ok(forged);
-      await resume(returnedWith(forged));
-      assert.deepEqual([(await session()).status, await cards()], ['open', []]);
-      const back = await answer(url, 'fail');
-      assert.ok(back);
-      const refused = await resume(returnedWith(back));
-      assert.deepEqual([refused.status, refused.body.error?.param], [400, 'card_token']);
-      assert.deepEqual([(await session()).status, await cards()], ['open', []]);
-    });
+function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
+  // Adyen tells nothing about a check of a card to those who did not come back with its answer.
+  const learnsLater = kind === 'adyen' ? 0 : 1;
+
+  it('is charged later without the customer, once the bank has confirmed it', async () => {
+    const { url, resume, saved, cards, customer_id } = await saving(kind, where);
+    const back = await answer(url, 'pass');
+    assert.ok(back, 'the bank leads back');
+    const returned = returnedWith(back);
+    await Promise.all([resume(returned), resume(returned)]);
+    assert.equal(await saved(), 1);
+    const payment_method_id = (await cards())[0]?.id;
+    // The bank wants to confirm every payment, and none of a merchant that it does not know.
+    const items = [{ product_id: merchantOf(kind).shop.productId, quantity: 1 }];
+    const order = await call(kind, 'POST', '/v1/orders', { customer_id, payment_method_id, items, off_session: true });
+    assert.deepEqual([order.status, order.body.status], [201, 'succeeded'], order.text);
+  });
+
+  it('is saved, too, if the customer confirmed it and closed the browser', async () => {
+    const { url, saved } = await saving(kind, where);
+    await answer(url, 'pass_and_close');
+    await runSetups();
+    assert.equal(await saved(), learnsLater);
+  });
+
+  it('is saved, too, if the customer came back before the bank had decided', async () => {
+    const { url, resume, saved } = await saving(kind, where);
+    const back = await answer(url, 'pass_later');
+    assert.ok(back);
+    await resume(returnedWith(back));
+    assert.equal(await saved(), 0);
+    // So long the bank takes.
+    await sleep(500);
+    await runSetups();
+    assert.equal(await saved(), learnsLater);
+  });
+
+  it('is not saved if the customer went away, and ends at the processor when the time is over', async () => {
+    const { url, resume, saved } = await saving(kind, where);
+    assert.equal(await answer(url, 'close'), undefined);
+    await runSetups();
+    const open = () => live.service.db.query('SELECT 1 FROM card_setups');
+    assert.notEqual((await open()).length, 0);
+    await runSetups(true);
+    assert.equal((await open()).length, 0);
+    const late = await answer(url, 'pass');
+    if (late) await resume(returnedWith(late));
+    assert.equal(await saved(), 0);
+  });
+
+  it('is not saved if the bank refused it, or was never asked', async () => {
+    const { url, resume, saved } = await saving(kind, where);
+    const forged = await answer(url, 'forge');
+    assert.ok(forged);
+    await resume(returnedWith(forged));
+    assert.equal(await saved(), 0);
+    const back = await answer(url, 'fail');
+    assert.ok(back);
+    const refused = await resume(returnedWith(back));
+    assert.deepEqual([refused.status, refused.body.error?.param], [400, 'card_token']);
+    assert.equal(await saved(), 0);
   });
 }
