@@ -580,6 +580,7 @@ const (
 	InvoiceFieldSeller           InvoiceField = "seller"
 	InvoiceFieldBuyer            InvoiceField = "buyer"
 	InvoiceFieldEInvoiceMissing  InvoiceField = "e_invoice_missing"
+	InvoiceFieldLocale           InvoiceField = "locale"
 	InvoiceFieldIssuedOn         InvoiceField = "issued_on"
 	InvoiceFieldLivemode         InvoiceField = "livemode"
 	InvoiceFieldCreatedAt        InvoiceField = "created_at"
@@ -1642,6 +1643,8 @@ type Invoice struct {
 	Seller          InvoiceSeller `json:"seller"`
 	Buyer           *InvoiceBuyer `json:"buyer"`
 	EInvoiceMissing []string      `json:"e_invoice_missing"`
+	// The language of the PDF and the XML: that of the customer at the time of the payment, else `en`.
+	Locale string `json:"locale"`
 	// The day of the payment or its correction, in the time zone of the company.
 	IssuedOn  Date      `json:"issued_on"`
 	Livemode  bool      `json:"livemode"`

@@ -31,8 +31,12 @@ export function dateText(at: Date | string, locale = merchantLocale): string {
 }
 
 /** The day in a time zone, as an invoice names it. */
-export const dayText = (at: number, timeZone: string): string =>
-  new Intl.DateTimeFormat(merchantLocale, { dateStyle: 'long', timeZone }).format(at);
+export const dayText = (at: number, timeZone: string, locale: string): string =>
+  new Intl.DateTimeFormat(formatLocale(locale), { dateStyle: 'long', timeZone }).format(at);
+
+/** With at most two decimals. */
+export const percentText = (percentage: number, locale: string): string =>
+  new Intl.NumberFormat(formatLocale(locale), { style: 'percent', maximumFractionDigits: 2 }).format(percentage / 100);
 
 export const monthText = (year: number, month: number, locale = merchantLocale): string =>
   new Intl.DateTimeFormat(formatLocale(locale), { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(

@@ -1,11 +1,20 @@
 import type { BrandName } from '../platform/card-brands.ts';
 import { greetable } from '../greeting.ts';
-import { addressLines, amountText, brandTexts, dateText, monthText, type PostalAddress } from './formats.ts';
+import {
+  addressLines,
+  amountText,
+  brandTexts,
+  dateText,
+  dayText,
+  monthText,
+  percentText,
+  type PostalAddress,
+} from './formats.ts';
 import type { ReadableTexts } from './languages.ts';
 import { fill, isRightToLeft, type Template, type Values } from './messages.ts';
 import { textsFor } from './texts.ts';
 
-/** The texts and formats of one locale, for emails and receipts. */
+/** The texts and formats of one locale, for emails, receipts and invoices. */
 export interface Words {
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
@@ -13,6 +22,9 @@ export interface Words {
   fill(template: Template | string, values: Values): string;
   amount(amount: number, currency: string): string;
   date(at: Date | string): string;
+  /** The day in a time zone. */
+  day(at: number, timeZone: string): string;
+  percent(percentage: number): string;
   month(year: number, month: number): string;
   card(brand: string, lastFour: string): string;
   address(address: PostalAddress | null): string[];
@@ -31,6 +43,8 @@ export async function wordsFor(locale: string): Promise<Words> {
     fill: filled,
     amount: (amount, currency) => amountText(amount, currency, locale),
     date: (at) => dateText(at, locale),
+    day: (at, timeZone) => dayText(at, timeZone, locale),
+    percent: (percentage) => percentText(percentage, locale),
     month: (year, month) => monthText(year, month, locale),
     card: (brand, last4) =>
       filled(formats.card, { brand: brandTexts[brand as BrandName] ?? formats.unknownCard, last4 }),

@@ -1,10 +1,9 @@
-import { addressLines, amountText, cardText, dayText } from '../../customer-texts/formats.ts';
-import { invoiceTexts } from '../../customer-texts/invoices.ts';
-import type { Words } from '../../customer-texts/words.ts';
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { type Words, wordsFor } from '../../customer-texts/words.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
 import { defaultColor } from '../profile/service.ts';
-import { paperOf, type ReceiptDocument } from '../receipts/service.ts';
+import { discountText, paperOf, type ReceiptDocument } from '../receipts/service.ts';
 import type { InvoiceContent, InvoiceRow } from './queries.ts';
 import type { Invoice } from './schemas.ts';
 import { rateFor, shared, type Tax, type TaxRate, taxesOf, taxOf } from './tax.ts';
@@ -26,20 +25,26 @@ export const fileNameOf = ({ full_number }: InvoiceRow): string => full_number.r
 
 /** What a document says: the amounts that the API shows, and the texts of the PDF. */
 
+/** Documents from before customers had a language are English. */
+export const localeOf = ({ content }: Pick<InvoiceRow, 'content'>): string => content.locale ?? defaultLocale;
+
+/** Those of the language that the customer had at the payment. */
+export const wordsOf = (row: Pick<InvoiceRow, 'content'>): Promise<Words> => wordsFor(localeOf(row));
+
 type Amounts = Pick<
   Invoice,
   'lines' | 'subtotal' | 'discount_amount' | 'uncaptured_amount' | 'amount' | 'credit_applied' | 'taxes'
 >;
 
-export function amountsOf(row: InvoiceRow): Amounts {
-  return { ...untaxedOf(row), taxes: taxesIn(row) };
+export function amountsOf(row: InvoiceRow, words: Words): Amounts {
+  return { ...untaxedOf(row, words), taxes: taxesIn(row, words) };
 }
 
-function untaxedOf(row: InvoiceRow): Omit<Amounts, 'taxes'> {
+function untaxedOf(row: InvoiceRow, words: Words): Omit<Amounts, 'taxes'> {
   const { cause, content, amount } = row;
   if (cause === 'payment_recorded') {
     const { subtotal, discount_amount, total, credit_applied } = content;
-    const lines = linesOf(content).map(({ description, quantity, unit_price, amount: ofLine }) => ({
+    const lines = linesOf(content, words).map(({ description, quantity, unit_price, amount: ofLine }) => ({
       description,
       quantity,
       unit_price,
@@ -47,17 +52,17 @@ function untaxedOf(row: InvoiceRow): Omit<Amounts, 'taxes'> {
     }));
     return { lines, subtotal, discount_amount, uncaptured_amount: total - amount, amount, credit_applied };
   }
-  const line = { description: correctionOf(row), quantity: null, unit_price: null, amount };
+  const line = { description: correctionOf(row, words), quantity: null, unit_price: null, amount };
   return { lines: [line], subtotal: amount, discount_amount: 0, uncaptured_amount: 0, amount, credit_applied: 0 };
 }
 
-const correctionOf = ({ cause, corrects }: InvoiceRow): string =>
-  cause === 'payment_recorded' ? '' : invoiceTexts.corrections[cause](corrects?.full_number ?? '');
+const correctionOf = ({ cause, corrects }: InvoiceRow, { fill, texts }: Words): string =>
+  cause === 'payment_recorded' ? '' : fill(texts.invoices.corrections[cause], { number: corrects?.full_number ?? '' });
 
 /** Null if a line has no rate. A correction has the rates of its invoice, in proportion. */
-function taxesIn(row: InvoiceRow): Tax[] | null {
+function taxesIn(row: InvoiceRow, words: Words): Tax[] | null {
   const { cause, amount } = row;
-  const lines = taxedLinesOfPayment(row);
+  const lines = taxedLinesOfPayment(row, words);
   if (lines === null) return null;
   const paid = taxesOf(lines.map((line) => ({ gross: line.paid, rate: line.rate })));
   if (cause === 'payment_recorded') return paid;
@@ -79,10 +84,10 @@ export interface TaxedLine {
 }
 
 /** Null if a line has no rate. A correction has one line for each rate. */
-export function taxedLinesOf(row: InvoiceRow): TaxedLine[] | null {
-  if (row.cause === 'payment_recorded') return taxedLinesOfPayment(row);
-  const description = correctionOf(row);
-  const taxes = taxesIn(row);
+export function taxedLinesOf(row: InvoiceRow, words: Words): TaxedLine[] | null {
+  if (row.cause === 'payment_recorded') return taxedLinesOfPayment(row, words);
+  const description = correctionOf(row, words);
+  const taxes = taxesIn(row, words);
   const withAmount = taxes?.filter(({ gross_amount }) => gross_amount > 0) ?? [];
   return (
     taxes &&
@@ -97,12 +102,12 @@ export function taxedLinesOf(row: InvoiceRow): TaxedLine[] | null {
 }
 
 /** The discount, and what was not captured, count for each line in proportion. */
-function taxedLinesOfPayment({ content, payment }: InvoiceRow): TaxedLine[] | null {
+function taxedLinesOfPayment({ content, payment }: InvoiceRow, words: Words): TaxedLine[] | null {
   const { tax, time_zone } = content;
   if (!tax?.rates) return null;
   const { rates, categories, ...place } = tax;
   const day = dayIn(idTimeMs(payment.id), time_zone);
-  const lines = linesOf(content);
+  const lines = linesOf(content, words);
   const shares = shared(
     payment.amount,
     lines.map(({ amount }) => amount ?? 0),
@@ -119,7 +124,7 @@ function taxedLinesOfPayment({ content, payment }: InvoiceRow): TaxedLine[] | nu
 type Line = Invoice['lines'][number] & { readonly product_id: string | null };
 
 /** What was charged for. Items of a plan have no price of their own, so the plan is a line with the price. */
-function linesOf({ items, plan, subtotal }: InvoiceContent): Line[] {
+function linesOf({ items, plan, subtotal }: InvoiceContent, { texts }: Words): Line[] {
   const lines = items.map(({ product_id, name, quantity, unit_price, total }) => ({
     description: name,
     quantity,
@@ -132,7 +137,7 @@ function linesOf({ items, plan, subtotal }: InvoiceContent): Line[] {
     { description, quantity: 1, unit_price: amount, amount, product_id: null },
   ];
   const added = items.reduce((sum, { total }) => sum + (total ?? 0), 0);
-  const setupFee = plan.setup_fee > 0 ? priced(invoiceTexts.setupFee, plan.setup_fee) : [];
+  const setupFee = plan.setup_fee > 0 ? priced(texts.receipts.setupFee, plan.setup_fee) : [];
   return [...priced(plan.name, subtotal - added - plan.setup_fee), ...setupFee, ...lines];
 }
 
@@ -142,7 +147,6 @@ const present = (texts: readonly (string | null | undefined | false)[]): string[
 export interface Shown {
   readonly isBuyerShown: boolean;
   readonly logo: Uint8Array | undefined;
-  /** English, as the texts of invoices are. */
   readonly words: Words;
   /** Undefined if the data is not complete. */
   readonly eInvoice: string | undefined;
@@ -150,12 +154,13 @@ export interface Shown {
 
 export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eInvoice }: Shown): ReceiptDocument {
   const { content, currency, cause, full_number: number, corrects } = row;
+  const { invoices: texts, receipts } = words.texts;
   const { seller, mode } = content;
-  const title = invoiceTexts.titles[row.kind];
+  const title = texts.titles[row.kind];
   const contact = seller.email ?? seller.website;
   return {
     locale: words.locale,
-    texts: words.texts.receipts,
+    texts: receipts,
     title,
     mark: null,
     subject: `${title} ${number}`,
@@ -164,77 +169,92 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eI
     logo: logo ?? null,
     merchantName: seller.name,
     merchant: present([
-      ...addressLines(seller.address),
-      seller.tax_id && invoiceTexts.taxId(seller.tax_id),
+      ...words.address(seller.address),
+      seller.tax_id && words.fill(receipts.taxId, { id: seller.tax_id }),
       seller.email,
       seller.website,
     ]),
-    customer: isBuyerShown ? buyerLines(content) : [],
-    shipTo: isBuyerShown && cause === 'payment_recorded' ? shipToLines(content) : [],
+    customer: isBuyerShown ? buyerLines(words, content) : [],
+    shipTo: isBuyerShown && cause === 'payment_recorded' ? shipToLines(words, content) : [],
     facts: [
-      [invoiceTexts.number, number],
-      [invoiceTexts.date, dayText(idTimeMs(row.id), content.time_zone)],
-      ...(corrects ? ([[invoiceTexts.corrects, corrects.full_number]] as const) : []),
-      [invoiceTexts.order, content.order_number],
+      [texts.number, number],
+      [receipts.date, words.day(idTimeMs(row.id), content.time_zone)],
+      ...(corrects ? ([[texts.corrects, corrects.full_number]] as const) : []),
+      [receipts.order, content.order_number],
     ],
-    lines: amountsOf(row).lines.map(({ description, quantity, unit_price, amount }) => ({
+    lines: amountsOf(row, words).lines.map(({ description, quantity, unit_price, amount }) => ({
       description,
       quantity: quantity === null ? '' : String(quantity),
-      unitPrice: unit_price === null ? '' : amountText(unit_price, currency),
-      amount: amount === null ? '' : amountText(amount, currency),
+      unitPrice: unit_price === null ? '' : words.amount(unit_price, currency),
+      amount: amount === null ? '' : words.amount(amount, currency),
     })),
     sums: sumsOf(words, row),
-    notes: present([paymentText(words, row), invoiceTexts.notes[mode], contact && invoiceTexts.questions(contact)]),
+    notes: present([
+      paymentText(words, row),
+      receipts.notes[mode],
+      contact && words.fill(receipts.questions, { contact }),
+    ]),
     createdAtMs: idTimeMs(row.id),
     ...(eInvoice !== undefined && { eInvoice }),
   };
 }
 
 /** A stranger may have typed these on a checkout page, so a name or company that is a link is left out. */
-function buyerLines({ buyer: { name, company, tax_id, email, address } }: InvoiceContent): string[] {
-  const addressed = addressLines(address).filter((line) => !hasLink(line));
+function buyerLines(words: Words, { buyer: { name, company, tax_id, email, address } }: InvoiceContent): string[] {
+  const addressed = words.address(address).filter((line) => !hasLink(line));
   return present([
     company && !hasLink(company) && company,
     !readsLikeAddress(name) && name,
     ...addressed,
-    tax_id && invoiceTexts.taxId(tax_id),
+    tax_id && words.fill(words.texts.receipts.taxId, { id: tax_id }),
     email,
   ]);
 }
 
-function shipToLines({ shipping }: InvoiceContent): string[] {
+function shipToLines(words: Words, { shipping }: InvoiceContent): string[] {
   const name = shipping?.name;
-  return present([name && !readsLikeAddress(name) && name, ...addressLines(shipping)]).filter((line) => !hasLink(line));
+  return present([name && !readsLikeAddress(name) && name, ...words.address(shipping)]).filter(
+    (line) => !hasLink(line),
+  );
 }
 
-function sumsOf({ texts: { receipts } }: Words, row: InvoiceRow): ReceiptDocument['sums'] {
-  const { subtotal, discount_amount, uncaptured_amount, amount, credit_applied, taxes } = amountsOf(row);
-  const text = (value: number): string => amountText(value, row.currency);
+function sumsOf(words: Words, row: InvoiceRow): ReceiptDocument['sums'] {
+  const { invoices: texts, receipts } = words.texts;
+  const { subtotal, discount_amount, uncaptured_amount, amount, credit_applied, taxes } = amountsOf(row, words);
+  const text = (value: number): string => words.amount(value, row.currency);
   return [
-    ...(row.cause === 'payment_recorded' ? [{ label: invoiceTexts.subtotal, amount: text(subtotal) }] : []),
+    ...(row.cause === 'payment_recorded' ? [{ label: receipts.subtotal, amount: text(subtotal) }] : []),
     ...(discount_amount > 0
-      ? [{ label: invoiceTexts.discount(row.content.coupon_code), amount: `−${text(discount_amount)}` }]
+      ? [{ label: discountText(words, row.content.coupon_code ?? undefined), amount: `−${text(discount_amount)}` }]
       : []),
-    ...(uncaptured_amount > 0 ? [{ label: invoiceTexts.uncaptured, amount: `−${text(uncaptured_amount)}` }] : []),
-    { label: invoiceTexts.totals[row.kind], amount: text(amount), isStrong: true },
+    ...(uncaptured_amount > 0 ? [{ label: texts.uncaptured, amount: `−${text(uncaptured_amount)}` }] : []),
+    { label: texts.totals[row.kind], amount: text(amount), isStrong: true },
     ...(credit_applied > 0
       ? [
           { label: receipts.creditApplied, amount: text(credit_applied) },
           { label: receipts.fromCard, amount: text(amount - credit_applied) },
         ]
       : []),
-    ...(taxes ?? []).flatMap(({ name, percentage, net_amount, tax_amount }) => [
-      { label: invoiceTexts.net(name, percentage), amount: text(net_amount) },
-      { label: invoiceTexts.tax(name, percentage), amount: text(tax_amount) },
-    ]),
+    ...(taxes ?? []).flatMap(({ name, percentage, net_amount, tax_amount }) => {
+      const values = { name, percentage: words.percent(percentage) };
+      return [
+        { label: words.fill(texts.net, values), amount: text(net_amount) },
+        { label: words.fill(texts.tax, values), amount: text(tax_amount) },
+      ];
+    }),
   ];
 }
 
-function paymentText(
-  { texts }: Words,
-  { id, cause, content: { card, credit_applied, time_zone } }: InvoiceRow,
-): string {
-  if (cause === 'refunded_to_credit') return invoiceTexts.toCredit;
-  if (!card) return credit_applied > 0 ? texts.receipts.paidWithCredit : invoiceTexts.free;
-  return invoiceTexts.payments[cause](cardText(card.brand, card.last_four), dayText(idTimeMs(id), time_zone));
+function paymentText(words: Words, { id, cause, content: { card, credit_applied, time_zone } }: InvoiceRow): string {
+  const { invoices: texts, receipts } = words.texts;
+  if (cause === 'refunded_to_credit') return texts.toCredit;
+  if (!card) return credit_applied > 0 ? receipts.paidWithCredit : receipts.free;
+  const templates = {
+    payment_recorded: receipts.paid,
+    refund_settled: receipts.refundedTo,
+    payment_voided: texts.paymentVoided,
+    refund_returned: texts.refundReturned,
+  };
+  const date = words.day(idTimeMs(id), time_zone);
+  return words.fill(templates[cause], { card: words.card(card.brand, card.last_four), date });
 }

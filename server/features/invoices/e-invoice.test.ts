@@ -3,12 +3,17 @@ import { describe, it } from 'node:test';
 import { brokenRules, rules } from '../../../tests/support/en16931.ts';
 import { generatedInvoices } from '../../../tests/support/generated-invoices.ts';
 import { everyNode, nodesAt, readXml, textAt } from '../../../tests/support/xml-reader.ts';
-import { amountsOf } from './document.ts';
-import { missingIn, xmlOfInvoice } from './e-invoice.ts';
+import { wordsFor } from '../../customer-texts/words.ts';
+import * as documents from './document.ts';
+import * as eInvoices from './e-invoice.ts';
 import type { InvoiceContent, InvoiceRow } from './queries.ts';
 
 const settlement = 'rsm:SupplyChainTradeTransaction/ram:ApplicableHeaderTradeSettlement';
 const generated = generatedInvoices(300);
+const words = await wordsFor('en');
+const amountsOf = (row: InvoiceRow) => documents.amountsOf(row, words);
+const missingIn = (row: InvoiceRow): string[] => eInvoices.missingIn(row, words);
+const xmlOfInvoice = (row: InvoiceRow): string | undefined => eInvoices.xmlOfInvoice(row, words);
 
 function changed(row: InvoiceRow, content: Partial<InvoiceContent>, change: Partial<InvoiceRow> = {}): InvoiceRow {
   return { ...row, ...change, content: { ...row.content, ...content } };
@@ -145,6 +150,13 @@ describe('an e-invoice', () => {
       assert.equal(missingIn(row).length, 1);
       assert.equal(xmlOfInvoice(row), undefined);
     }
+  });
+
+  it('has the texts of the language of the document', async () => {
+    const german = eInvoices.xmlOfInvoice(sample, await wordsFor('de-AT')) ?? '';
+    assert.deepEqual(brokenRules(readXml(german)), []);
+    assert.ok(sampleXml.includes('<ram:Reason>Discount (TEA)'), sampleXml);
+    assert.ok(german.includes('<ram:Reason>Rabatt (TEA)'), german);
   });
 
   it('has a buyer also where the customer gave no name and no address', () => {

@@ -1,9 +1,10 @@
-import { invoiceTexts } from '../../customer-texts/invoices.ts';
+import type { Words } from '../../customer-texts/words.ts';
 import { countries } from '../../platform/countries.ts';
 import { decimalsOf, decimalText } from '../../platform/currencies.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import { type Element, xmlOf, xmlText } from '../../platform/xml.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
+import { discountText } from '../receipts/service.ts';
 import { dayIn, type TaxedLine, taxedLinesOf } from './document.ts';
 import type { InvoiceRow } from './queries.ts';
 import { netOf } from './tax.ts';
@@ -70,9 +71,9 @@ function isNear({ percentage, net, tax }: Rate, currency: string): boolean {
 
 const mostDecimals = 2;
 
-function contentOf(row: InvoiceRow): Partial<Complete> {
+function contentOf(row: InvoiceRow, words: Words): Partial<Complete> {
   const { seller, buyer, shipping, tax } = row.content;
-  const lines = taxedLinesOf(row)?.map(netLine);
+  const lines = taxedLinesOf(row, words)?.map(netLine);
   const sellerTaxId = xmlText(seller.tax_id ?? '');
   const buyerName = [buyer.company, buyer.name, buyer.email].map((name) => xmlText(name ?? '')).find(Boolean);
   const sellerAddress = placeOf(seller.address);
@@ -88,7 +89,7 @@ function contentOf(row: InvoiceRow): Partial<Complete> {
 }
 
 /** What keeps a document from being an e-invoice, as parts of a sentence: "It lacks …". */
-export const missingIn = (row: InvoiceRow): string[] => missingFor(row, contentOf(row));
+export const missingIn = (row: InvoiceRow, words: Words): string[] => missingFor(row, contentOf(row, words));
 
 function missingFor({ currency }: InvoiceRow, given: Partial<Complete>): string[] {
   const needs: readonly (readonly [has: boolean, missing: string])[] = [
@@ -106,10 +107,10 @@ function missingFor({ currency }: InvoiceRow, given: Partial<Complete>): string[
 }
 
 /** Undefined if something is missing. */
-export function xmlOfInvoice(row: InvoiceRow): string | undefined {
-  const given = contentOf(row);
+export function xmlOfInvoice(row: InvoiceRow, words: Words): string | undefined {
+  const given = contentOf(row, words);
   if (missingFor(row, given).length > 0) return undefined;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${xmlOf(documentOf(row, given as Complete))}\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${xmlOf(documentOf(row, given as Complete, words))}\n`;
 }
 
 const guideline = 'urn:cen.eu:en16931:2017';
@@ -146,7 +147,7 @@ function group(name: string, ...parts: readonly (Element | undefined)[]): Elemen
   return present.length > 0 ? [name, present] : undefined;
 }
 
-const documentOf = (row: InvoiceRow, complete: Complete): Element => [
+const documentOf = (row: InvoiceRow, complete: Complete, words: Words): Element => [
   'rsm:CrossIndustryInvoice',
   [
     group(
@@ -158,11 +159,11 @@ const documentOf = (row: InvoiceRow, complete: Complete): Element => [
       text('ram:ID', row.full_number),
       text('ram:TypeCode', codes.kinds[row.kind]),
       group('ram:IssueDateTime', text('udt:DateTimeString', dayOf(row), { format: codes.day })),
-      group('ram:IncludedNote', text('ram:Content', invoiceTexts.notes[row.content.mode])),
+      group('ram:IncludedNote', text('ram:Content', words.texts.receipts.notes[row.content.mode])),
     ),
     group(
       'rsm:SupplyChainTradeTransaction',
-      ...complete.lines.map((line, index) => lineOf(row, line, index + 1)),
+      ...complete.lines.map((line, index) => lineOf(row, line, index + 1, words)),
       agreementOf(row, complete),
       ['ram:ApplicableHeaderTradeDelivery', [shipToOf(row)]],
       paymentAndSumsOf(row, complete),
@@ -186,13 +187,13 @@ function priceOf({ price, quantity }: NetLine, currency: string): string {
   return `${digits.slice(0, -decimals)}.${after}`;
 }
 
-function lineOf(row: InvoiceRow, line: NetLine, number: number): Element | undefined {
+function lineOf(row: InvoiceRow, line: NetLine, number: number, words: Words): Element | undefined {
   const { currency, content, payment } = row;
   const off = line.price - line.net;
   const hasDiscount = content.discount_amount > 0;
   const reasons = [
-    ...(hasDiscount ? [invoiceTexts.discount(content.coupon_code)] : []),
-    ...(payment.amount < content.total ? [invoiceTexts.uncaptured] : []),
+    ...(hasDiscount ? [discountText(words, content.coupon_code ?? undefined)] : []),
+    ...(payment.amount < content.total ? [words.texts.invoices.uncaptured] : []),
   ];
   return group(
     'ram:IncludedSupplyChainTradeLineItem',

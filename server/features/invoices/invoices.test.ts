@@ -122,6 +122,24 @@ describe('the invoice of a payment', () => {
     assert.equal(plain?.buyer.tax_id, null);
   });
 
+  it('has the language that the customer had when it was paid', async () => {
+    const own = await openShop(service);
+    const change = (locale: string): Promise<Reply> =>
+      service.call('PATCH', `/v1/customers/${own.customerId}`, { body: { locale } });
+    await change('de-AT');
+    const { id } = await succeeded(service, own);
+    await change('fr');
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    const [invoice, note] = await documentsOf(id);
+    assert.deepEqual([invoice?.locale, note?.locale], ['de-AT', 'de-AT']);
+    assert.equal(note?.lines[0].description, `Refund of invoice ${invoice?.number}`);
+    assertPrints(await printed(invoice?.id), 'Rechnung', 'Deutschland', 'Bezahlt mit Visa', 'Zwischensumme');
+    assertPrints(await printed(note?.id), 'Rechnungskorrektur', `Erstattung zur Rechnung ${invoice?.number}`);
+    const [plain] = await documentsOf((await succeeded(service, shop)).id);
+    assert.equal(plain?.locale, 'en');
+  });
+
   it('shows the discount, and a total of zero has an invoice too', async () => {
     for (const [percentage, amount] of [
       [25, 3675],

@@ -1,5 +1,4 @@
-import { wordsFor } from '../../customer-texts/words.ts';
-import { defaultLocale } from '../../customer-texts/languages.ts';
+import type { Words } from '../../customer-texts/words.ts';
 import { csvOf, type CsvColumn } from '../../platform/csv.ts';
 import { decimalText } from '../../platform/currencies.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -8,7 +7,7 @@ import type { ZipFile } from '../../platform/zip.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import { logoOfProfile } from '../profile/service.ts';
-import { amountsOf, fileNameOf, issuedOn } from './document.ts';
+import { amountsOf, fileNameOf, issuedOn, wordsOf } from './document.ts';
 import { printableOf } from './printable.ts';
 import { countInvoices, type InvoiceRow, listInvoices } from './queries.ts';
 
@@ -54,8 +53,8 @@ interface Line {
   readonly included: number | null;
 }
 
-function linesOf(row: InvoiceRow): Line[] {
-  const { amount, taxes } = amountsOf(row);
+function linesOf(row: InvoiceRow, words: Words): Line[] {
+  const { amount, taxes } = amountsOf(row, words);
   const sign = row.kind === 'credit_note' ? -1 : 1;
   if (!taxes) return [{ row, tax: null, gross: sign * amount, net: null, included: null }];
   return taxes.map(({ name, percentage, gross_amount, net_amount, tax_amount }) => ({
@@ -126,7 +125,7 @@ export async function* filesOfMonth(
   { isBuyerShown }: { readonly isBuyerShown: boolean },
   print: (document: ReceiptDocument) => Promise<Buffer>,
 ): AsyncGenerator<ZipFile> {
-  const [logo, words] = await Promise.all([logoOfProfile(context.db, context.company.id), wordsFor(defaultLocale)]);
+  const logo = await logoOfProfile(context.db, context.company.id);
   const lines: Line[] = [];
   const names = new Set<string>();
   let atMs = Date.UTC(2026, 0);
@@ -136,7 +135,8 @@ export async function* filesOfMonth(
     const name = fileNameOf(row);
     const unique = names.has(name) ? `${name}-${row.id}` : name;
     names.add(unique);
-    lines.push(...linesOf(row));
+    const words = await wordsOf(row);
+    lines.push(...linesOf(row, words));
     const content = await print(printableOf(row, { isBuyerShown, logo, words }));
     yield { name: `${unique}.pdf`, content, atMs };
   }

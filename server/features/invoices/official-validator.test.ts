@@ -31,7 +31,7 @@ test('the official rules find no fault in generated e-invoices', {
   const fonts = new Fonts(undefined);
   const written: string[] = [];
   for (const row of generatedInvoices(documentsMin + 20)) {
-    const eInvoice = xmlOfInvoice(row);
+    const eInvoice = xmlOfInvoice(row, words);
     if (eInvoice === undefined) continue;
     const name = row.full_number.replaceAll('/', '-');
     await writeFile(join(folder, `${name}.xml`), eInvoice);

@@ -5,4 +5,4 @@ import type { InvoiceRow } from './queries.ts';
 
 /** What is printed. A PDF that shows the buyer carries the e-invoice. */
 export const printableOf = (row: InvoiceRow, shown: Omit<Shown, 'eInvoice'>): ReceiptDocument =>
-  invoiceDocument(row, { ...shown, eInvoice: shown.isBuyerShown ? xmlOfInvoice(row) : undefined });
+  invoiceDocument(row, { ...shown, eInvoice: shown.isBuyerShown ? xmlOfInvoice(row, shown.words) : undefined });

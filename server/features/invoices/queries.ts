@@ -15,6 +15,8 @@ import type { TaxRate } from './tax.ts';
 export interface InvoiceContent {
   readonly mode: Mode;
   readonly time_zone: string;
+  /** That of the customer; null while it was not known. Invoices from before lack it. */
+  readonly locale?: string | null;
   readonly order_number: string;
   readonly description: string | null;
   readonly items: readonly OrderItem[];

@@ -102,6 +102,10 @@ export const invoice = Type.Object(
           'Null if the caller lacks `customers:read`.',
       }),
     ),
+    locale: Type.String({
+      description: 'The language of the PDF and the XML: that of the customer at the time of the payment, else `en`.',
+      examples: ['de-AT'],
+    }),
     issued_on: Type.String({
       format: 'date',
       description: 'The day of the payment or its correction, in the time zone of the company.',
@@ -146,6 +150,7 @@ export const invoice = Type.Object(
         },
         buyer: { name: 'Grace Hopper', company: null, tax_id: null, email: 'grace@example.com', address: null },
         e_invoice_missing: [],
+        locale: 'de',
         issued_on: '2026-02-11',
         livemode: false,
         created_at: '2026-02-11T09:33:00.000Z',

@@ -1,5 +1,5 @@
 import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { type Words, wordsFor } from '../../customer-texts/words.ts';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
@@ -15,7 +15,7 @@ import type { RequestContext } from '../../request-context.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { logoOfProfile } from '../profile/service.ts';
-import { amountsOf, fileNameOf, issuedOn } from './document.ts';
+import { amountsOf, fileNameOf, issuedOn, localeOf, wordsOf } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
 import { printableOf } from './printable.ts';
@@ -36,7 +36,7 @@ const showsBuyer = ({ caller }: Pick<RequestContext, 'caller'>): boolean =>
 export async function getInvoice(context: RequestContext, id: string): Promise<Invoice> {
   const row = await findInvoice(context.db, context.company.id, id);
   if (!row) throw notFound('invoice');
-  return toWire(row, showsBuyer(context));
+  return toWire(row, showsBuyer(context), await englishWords());
 }
 
 export async function getInvoices(
@@ -46,10 +46,14 @@ export async function getInvoices(
 ): Promise<Page<Invoice>> {
   const found = await listInvoices(context.db, context.company.id, filters, page);
   const isBuyerShown = showsBuyer(context);
-  return { ...found, items: found.items.map((row) => toWire(row, isBuyerShown)) };
+  const words = await englishWords();
+  return { ...found, items: found.items.map((row) => toWire(row, isBuyerShown, words)) };
 }
 
-function toWire(row: InvoiceRow, isBuyerShown: boolean): Invoice {
+/** The API has English texts, in whichever language the document is. */
+const englishWords = (): Promise<Words> => wordsFor(defaultLocale);
+
+function toWire(row: InvoiceRow, isBuyerShown: boolean, words: Words): Invoice {
   const { content, cause, subject_id } = row;
   const { seller, buyer } = content;
   const isOfRefund = cause === 'refund_settled' || cause === 'refund_returned';
@@ -65,10 +69,11 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean): Invoice {
     corrects_id: row.corrects?.id ?? null,
     customer_id: row.customer_id,
     currency: row.currency,
-    ...amountsOf(row),
+    ...amountsOf(row, words),
     seller: { name: seller.name, address: seller.address, tax_id: seller.tax_id },
     buyer: isBuyerShown ? { ...buyer, tax_id: buyer.tax_id ?? null, address: addressOf(buyer.address) } : null,
-    e_invoice_missing: isBuyerShown ? missingIn(row) : null,
+    e_invoice_missing: isBuyerShown ? missingIn(row, words) : null,
+    locale: localeOf(row),
     issued_on: issuedOn(row),
     livemode: content.mode === 'live',
     created_at: createdAt(row.id),
@@ -127,7 +132,7 @@ export async function getInvoiceXml(context: RequestContext, links: InvoiceLinks
   requirePermissions(context.caller, ['customers:read'], 'an e-invoice requires');
   const row = await findInvoice(context.db, context.company.id, id);
   if (!row) throw notFound('invoice');
-  const missing = missingIn(row);
+  const missing = missingIn(row, await englishWords());
   if (missing.length > 0) {
     const message =
       `${row.full_number} cannot be an e-invoice. It lacks: ${missing.join('; ')}. ` +
@@ -193,7 +198,7 @@ export async function readDocument(
 ): Promise<ReadDocument | undefined> {
   const row = await findInvoice(db, company.id, id);
   if (!row) return undefined;
-  const [logo, words] = await Promise.all([logoOfProfile(db, company.id), wordsFor(defaultLocale)]);
+  const [logo, words] = await Promise.all([logoOfProfile(db, company.id), wordsOf(row)]);
   return {
     document: printableOf(row, { isBuyerShown, logo, words }),
     fileName: `${fileNameOf(row)}.pdf`,
@@ -216,7 +221,7 @@ export async function readXml(
 ): Promise<{ readonly xml: string; readonly fileName: string } | undefined> {
   const row = await findInvoice(db, company.id, id);
   if (!row) return undefined;
-  const xml = xmlOfInvoice(row);
+  const xml = xmlOfInvoice(row, await wordsOf(row));
   return xml === undefined ? undefined : { xml, fileName: `${fileNameOf(row)}.xml` };
 }
 

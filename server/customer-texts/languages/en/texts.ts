@@ -6,6 +6,7 @@ import { customer } from './customer.ts';
 import { declarations } from './declarations.ts';
 import { emails } from './emails.ts';
 import { formats } from './formats.ts';
+import { invoices } from './invoices.ts';
 import { payments } from './payments.ts';
 import { receipts } from './receipts.ts';
 import { setup } from './setup.ts';
@@ -19,6 +20,7 @@ export const texts = {
   declarations,
   emails,
   formats,
+  invoices,
   payments,
   receipts,
   setup,

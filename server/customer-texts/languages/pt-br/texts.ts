@@ -7,6 +7,7 @@ import { customer } from './customer.ts';
 import { declarations } from './declarations.ts';
 import { emails } from './emails.ts';
 import { formats } from './formats.ts';
+import { invoices } from './invoices.ts';
 import { payments } from './payments.ts';
 import { receipts } from './receipts.ts';
 import { setup } from './setup.ts';
@@ -20,6 +21,7 @@ export const texts: Texts = {
   declarations,
   emails,
   formats,
+  invoices,
   payments,
   receipts,
   setup,

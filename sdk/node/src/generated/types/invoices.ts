@@ -78,6 +78,8 @@ export interface Invoice {
   seller: InvoiceSeller;
   buyer: InvoiceBuyer | null;
   e_invoice_missing: string[] | null;
+  /** The language of the PDF and the XML: that of the customer at the time of the payment, else `en`. */
+  locale: string;
   /** The day of the payment or its correction, in the time zone of the company. */
   issued_on: string;
   livemode: boolean;

@@ -206,7 +206,7 @@ CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 InvoiceKind = Literal["invoice", "credit_note"]
-InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"]
+InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
 InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
@@ -1255,12 +1255,14 @@ class Invoice(Model):
     seller: InvoiceSeller
     buyer: InvoiceBuyer | None
     e_invoice_missing: List[str] | None
+    locale: str
+    """The language of the PDF and the XML: that of the customer at the time of the payment, else `en`."""
     issued_on: date
     """The day of the payment or its correction, in the time zone of the company."""
     livemode: bool
     created_at: datetime
 
-    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"])
+    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"])
 
 
 class InvoiceMonth(Model):

@@ -1,0 +1,20 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const invoices: TextsOf<'invoices'> = {
+  titles: { invoice: 'Fatura', credit_note: 'Nota de crédito' },
+  number: 'Número',
+  corrects: 'Retifica',
+  uncaptured: 'Não cobrado',
+  totals: { invoice: 'Total', credit_note: 'Total do crédito' },
+  net: 'Valor sem {name} {percentage}',
+  tax: '{name} {percentage} incluído',
+  corrections: {
+    refund_settled: 'Reembolso da fatura {number}',
+    refunded_to_credit: 'Reembolso da fatura {number} no seu crédito',
+    payment_voided: 'Anulação da fatura {number}',
+    refund_returned: 'Anulação da nota de crédito {number}: o reembolso falhou',
+  },
+  paymentVoided: 'O pagamento com {card} foi anulado.',
+  refundReturned: 'O reembolso em {card} falhou. O pagamento original mantém-se válido.',
+  toCredit: 'Adicionado ao seu crédito.',
+};
