@@ -13,8 +13,14 @@ export async function mailsCommand(_words: readonly string[], flags: Flags): Pro
     if (mails.length === 0) return 'No emails yet.\n';
     const shown = mails
       .toReversed()
-      .map(({ recipient, subject, body, inserted_at }) =>
-        [`${inserted_at.toISOString()}  to ${recipient}`, subject, '', body || textDeleted].join('\n'),
+      .map(({ recipient, subject, body, inserted_at, document }) =>
+        [
+          `${inserted_at.toISOString()}  to ${recipient}`,
+          subject,
+          ...(document ? [`Attachment: ${document.number}.pdf`] : []),
+          '',
+          body || textDeleted,
+        ].join('\n'),
       );
     return `${shown.join(`\n${'-'.repeat(72)}\n`)}\n`;
   });

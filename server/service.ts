@@ -26,6 +26,7 @@ import { explainDatabase } from './platform/database-error.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { ObjectStore } from './platform/files/s3-store.ts';
 import type { Logger } from './platform/log.ts';
+import { openRenderer } from './features/receipts/service.ts';
 import type { Mailer } from './platform/mail/mailer.ts';
 import { openKeyRing } from './platform/key-ring.ts';
 import { loadMasterSecrets, type MasterSecrets } from './platform/master-secret.ts';
@@ -240,6 +241,8 @@ async function startWorkerRole(parts: Parts): Promise<void> {
     resources.onStop(() => mailer.close());
     watchMail(resources.components, mailer);
   }
+  const renderer = openRenderer(config.SVC_RECEIPT_FONT);
+  resources.onStop(() => renderer.stop());
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
   let worker: ReturnType<typeof startWorker> | undefined;
@@ -258,6 +261,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
       files: parts.objectStore ?? disk,
       vault: parts.vault,
       mailer,
+      renderer,
       mailKey: keys.mails,
       emails: mailer || deliveryOf(config) === 'mailbox' ? emailsOf(parts) : undefined,
       outbound: parts.outbound,

@@ -2,12 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import type { KnownDemo } from './demo.ts';
 import { deliveryOf } from './email-delivery.ts';
+import { documentPath } from './features/invoices/service.ts';
 import { latestMails } from './features/mails/service.ts';
 import type { SessionCookie } from './http/session-cookie.ts';
 import type { Brand } from './pages/brand.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { landingPage } from './pages/landing.ts';
 import { mountMailbox } from './pages/mailbox.ts';
+import type { ShownMail } from './pages/mailbox-page.ts';
+import type { Clock } from './platform/clock.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { AppShards } from './shard.ts';
 
@@ -18,16 +21,25 @@ interface Surroundings {
   readonly baseUrl: string;
   readonly shards: AppShards;
   readonly keys: ServiceKeys;
+  readonly clock: Clock;
   readonly demo?: KnownDemo;
 }
 
 export function mountTeamPages(
   app: FastifyInstance,
-  { config, baseUrl, shards, keys, demo }: Surroundings,
+  { config, baseUrl, shards, keys, clock, demo }: Surroundings,
   brand: Brand,
   cookie: SessionCookie,
 ): void {
-  const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, keys.mails, count);
+  const links = { linkKey: keys['customer-links'], clock };
+  const mails = async (count: number): Promise<ShownMail[]> =>
+    (await latestMails(shards, keys.mails, count)).map(({ document, ...mail }) => ({
+      ...mail,
+      attachment: document && {
+        name: `${document.number}.pdf`,
+        url: documentPath(links, document.companyId, document.id),
+      },
+    }));
   const delivery = deliveryOf(config);
   mountMailbox(app, baseUrl, brand, delivery === 'mailbox' ? mails : undefined);
   const demoCheckout = (): string | undefined => demo?.checkoutUrl || undefined;

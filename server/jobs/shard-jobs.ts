@@ -20,6 +20,8 @@ import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { eraseEvidence } from '../features/disputes/service.ts';
 import { numberInvoices } from '../features/invoices/jobs.ts';
+import { documentsOf } from '../features/invoices/service.ts';
+import type { openRenderer } from '../features/receipts/service.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
 import { compareClosed } from '../features/reconciliation/jobs.ts';
 import { indexOrderObjects } from '../features/orders/jobs.ts';
@@ -69,6 +71,8 @@ export interface WorkerDependencies {
   readonly vault: Vault;
   /** Undefined if mails are only stored. */
   readonly mailer: Mailer | undefined;
+  /** Makes the documents that emails carry. */
+  readonly renderer: Pick<ReturnType<typeof openRenderer>, 'render'>;
   /** Decrypts the links in mails. */
   readonly mailKey: ServiceKey;
   /** Undefined if emails to customers could be neither sent nor shown. */
@@ -234,11 +238,10 @@ export const shardJobs = [
 export type ShardJobName = (typeof shardJobs)[number]['name'];
 
 function sendingMails({ toCustomers }: { readonly toCustomers: boolean }): Job<OnShard>['run'] {
-  return inBatches(
-    ({ db, mailer, mailKey, log, movedTo }, size) =>
-      sendDueMails(db, mailer, mailKey, log, size, { toCustomers, movedTo }),
-    mailBatch,
-  );
+  return inBatches(({ db, mailer, mailKey, log, movedTo, renderer }, size) => {
+    const documentOf = documentsOf(db, (document, companyId) => renderer.render(document, companyId));
+    return sendDueMails(db, mailer, mailKey, log, size, { toCustomers, movedTo, documentOf });
+  }, mailBatch);
 }
 
 /** Batches run in parallel: while the cards of one batch are charged, the intents of the next are recorded. */

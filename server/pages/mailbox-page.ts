@@ -12,6 +12,7 @@ export interface ShownMail {
   readonly subject: string;
   readonly body: string;
   readonly inserted_at: Date;
+  readonly attachment: { readonly name: string; readonly url: string } | undefined;
 }
 
 export interface MailboxView {
@@ -33,6 +34,7 @@ const texts = {
   back: 'All emails',
   to: 'To',
   from: 'From',
+  attachment: 'Attachment',
   rendered: 'Email',
   text: 'Text and links',
   views: 'Show as',
@@ -122,7 +124,7 @@ function time(at: Date, kind: 'short' | 'long'): string {
 
 /** An email with HTML is shown in a frame that runs nothing and loads nothing from elsewhere. */
 function message(view: MailboxView, mail: ShownMail): string {
-  const { id, recipient, subject, html, inserted_at, fromName = view.brandName } = mail;
+  const { id, recipient, subject, html, inserted_at, attachment, fromName = view.brandName } = mail;
   const asText = view.asText || html === undefined;
   const content = asText
     ? `<pre>${withLinks(mail.body) || texts.noText}</pre>`
@@ -130,11 +132,14 @@ function message(view: MailboxView, mail: ShownMail): string {
   return `<article>
 <a class="back" href="${addressOf(view)}">← ${texts.back}</a>
 <h2 tabindex="-1">${escaped(subject)}</h2>
-<dl><div><dt>${texts.from}</dt><dd>${escaped(fromName)}</dd></div><div><dt>${texts.to}</dt><dd>${escaped(recipient)}</dd></div></dl>
+<dl><div><dt>${texts.from}</dt><dd>${escaped(fromName)}</dd></div><div><dt>${texts.to}</dt><dd>${escaped(recipient)}</dd></div>${attachment ? attached(attachment) : ''}</dl>
 <p class="bar">${time(inserted_at, 'long')}${html === undefined ? '' : views(view, mail, asText)}</p>
 ${content}
 </article>`;
 }
+
+const attached = ({ name, url }: NonNullable<ShownMail['attachment']>): string =>
+  `<div><dt>${texts.attachment}</dt><dd><a href="${escaped(url)}" target="_blank" rel="noopener">${escaped(name)}</a></dd></div>`;
 
 function views(view: MailboxView, mail: ShownMail, asText: boolean): string {
   const link = (isText: boolean, label: string): string =>

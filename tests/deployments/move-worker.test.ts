@@ -15,6 +15,7 @@ import { createLog } from '../../server/platform/log.ts';
 import { findAccount, type Mover, moveCompanies } from '../../server/shards/move/move.ts';
 import { until } from '../../server/shards/move/sql.ts';
 import * as steps from '../../server/shards/move/steps.ts';
+import { openRenderer } from '../../server/features/receipts/service.ts';
 import { openShards } from '../../server/shards/shards.ts';
 import { keepRenewing } from '../drills/support/renewing.ts';
 import { openShop, order } from '../support/orders.ts';
@@ -60,6 +61,7 @@ before(async () => {
     files: createDiskStore({ root: folder, baseUrl: service.baseUrl, signingKey: mailKey }),
     vault,
     mailer: undefined,
+    renderer: openRenderer(undefined),
     mailKey,
     emails: undefined,
     outbound,

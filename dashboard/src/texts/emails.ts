@@ -20,6 +20,7 @@ export const emails = {
   previewHint: 'Shows the saved settings with one of your latest orders. Nothing is sent.',
   order: 'Order',
   subject: 'Subject',
+  attachment: 'Attachment',
   from: 'From',
   replyTo: 'Replies go to',
   noOrder: 'Create an order to see a preview.',

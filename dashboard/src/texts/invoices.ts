@@ -41,6 +41,8 @@ export const invoices = {
   settingsText: 'An invoice for each payment, and a credit note for each refund, with numbers of your own series.',
   numbers: 'Seller and numbers',
   enabled: 'Write invoices for payments from now on',
+  attach: 'Attach invoices to emails',
+  attachHint: 'Receipts and refund receipts carry the invoice or credit note as a PDF.',
   missing: 'Invoices need the address of your company: street, city and country. Add it under Branding.',
   legalName: 'Legal name',
   legalNameHint: 'Leave it empty to use your display name.',

@@ -8,6 +8,7 @@ import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Customer } from '../customers/schemas.ts';
 import { customersById } from '../customers/service.ts';
+import { attachedDocument } from '../invoices/service.ts';
 import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mails/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { linkedReceipt } from '../receipts/service.ts';
@@ -57,7 +58,9 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
     unsubscribeUrl: unsubscribeLink(dependencies, company.id, customerId),
   };
   const { subject, ...content } = writeEmail(dependencies, company, profile, reader, happened, pageUrl);
-  const mailToWrite = { recipient: customer.email, subject, kind, occasion, customerId, objectId, content };
+  const invoiceId =
+    'order' in draft.about ? await attachedDocument(context, draft.about.order.id, draft.about.refundId) : null;
+  const mailToWrite = { recipient: customer.email, subject, kind, occasion, customerId, objectId, content, invoiceId };
   const isNew = await writeCustomerMail(db, dependencies.mailKey, company.id, nowMs, mailToWrite);
   if (isNew) count({ kind });
 }

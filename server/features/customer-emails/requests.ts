@@ -49,6 +49,7 @@ export async function sendRequest(
     customerId: customer.id,
     objectId: order.id,
     content,
+    invoiceId: null,
   });
   if (isNew) count({ kind });
   return isNew;

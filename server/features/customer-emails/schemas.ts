@@ -19,6 +19,12 @@ export const customerEmail = Type.Object({
   object_id: uuid({ description: 'The order or subscription.' }),
   attempts: Type.Integer(),
   error: nullable(Type.String({ description: 'What the mail server answered to the last attempt.' })),
+  attachment: nullable(
+    Type.Object(
+      { invoice_id: uuid(), number: Type.String() },
+      { description: 'The invoice or credit note that it carries, once that has its number.' },
+    ),
+  ),
   sent_at: nullable(timestamp()),
   created_at: timestamp(),
 });

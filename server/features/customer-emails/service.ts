@@ -53,6 +53,10 @@ export async function getCustomerEmails(
       object_id: mail.object_id,
       attempts: mail.attempts,
       error: mail.last_error,
+      attachment:
+        mail.invoice_id !== null && mail.invoice_number !== null
+          ? { invoice_id: mail.invoice_id, number: mail.invoice_number }
+          : null,
       sent_at: mail.sent_at?.toISOString() ?? null,
       created_at: createdAt(mail.id),
     })),

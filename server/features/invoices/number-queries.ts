@@ -23,7 +23,7 @@ export async function findDueCompanies(db: Queryable): Promise<string[]> {
   return rows.map(({ company_id }) => company_id);
 }
 
-export interface Numbering extends Omit<SettingsRow, 'enabled' | 'legal_name' | 'tax_rates'> {
+export interface Numbering extends Omit<SettingsRow, 'enabled' | 'legal_name' | 'tax_rates' | 'attach_to_emails'> {
   readonly time_zone: string;
   /** The last restore that the series of the company must know. */
   readonly restored_at: Date | null;

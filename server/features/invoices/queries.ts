@@ -144,6 +144,21 @@ export async function findNumbered(
   );
 }
 
+/** The document that the email about a payment or a refund carries, with or without its number. Null if the merchant wants none. */
+export async function findAttached(
+  db: Queryable,
+  companyId: string,
+  orderId: string,
+  refundId: string | null,
+): Promise<string | null> {
+  const [row] = await db.query<{ id: string }>(
+    `SELECT i.id FROM invoices i JOIN invoice_settings s ON s.company_id = i.company_id AND s.attach_to_emails
+     WHERE i.company_id = $1 AND i.order_id = $2 AND i.cause = $3 AND i.subject_id = $4`,
+    [companyId, orderId, refundId === null ? 'payment_recorded' : 'refund_settled', refundId ?? orderId],
+  );
+  return row?.id ?? null;
+}
+
 /** The arms of the most selective filter. */
 async function armsOf(db: Queryable, companyId: string, { q, order_id, customer_id }: InvoiceFilters) {
   if (q !== undefined) return idArms('id', await findDocuments(db, companyId, q.trim()));

@@ -236,6 +236,9 @@ const settingFields = {
     maximum: limits.invoicePaddingMax,
     description: 'How many digits a number has at least.',
   }),
+  attach_to_emails: Type.Boolean({
+    description: 'Whether receipts and refund receipts by email carry the invoice or credit note as a PDF.',
+  }),
 };
 
 const taxRate = Type.Object(

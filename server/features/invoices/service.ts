@@ -14,13 +14,15 @@ import type { ZipFile } from '../../platform/zip.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
-import { logoOfProfile } from '../profile/service.ts';
 import { amountsOf, fileNameOf, issuedOn, localeOf, wordsOf } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
-import { printableOf } from './printable.ts';
+import type { DocumentLink } from './printable.ts';
 import { findInvoice, findMonth, findNumbered, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
 import type { Invoice, InvoiceLink, InvoiceMonth } from './schemas.ts';
+
+export { readDocument } from './printable.ts';
+export { attachedDocument, type DocumentOf, documentsOf } from './attachments.ts';
 
 export interface InvoiceLinks {
   readonly baseUrl: string;
@@ -115,6 +117,12 @@ export async function invoicesOfOrders(
   );
 }
 
+/** The path of a link to the PDF as the customer sees it, for those who may read all emails. */
+export function documentPath({ linkKey, clock }: Omit<InvoiceLinks, 'baseUrl'>, companyId: string, id: string): string {
+  const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
+  return signLink(linkKey, 'invoice', pathOf(companyId, id, 'pdf'), expiresAtMs);
+}
+
 /** A document of another customer does not exist for this one. */
 export async function customerInvoiceUrl(
   context: RequestContext,
@@ -164,11 +172,6 @@ const folders = { pdf: 'documents', xml: 'e-invoices' } as const;
 const pathOf = (companyId: string, id: string, format: DocumentFormat): string =>
   `/${folders[format]}/${companyId}/${id}.${format}`;
 
-/** What a valid link to a document shows. */
-export interface DocumentLink {
-  readonly isBuyerShown: boolean;
-}
-
 /** Returns what a link to a document shows, or undefined if it is not valid at this time. */
 export function readDocumentLink(
   linkKey: ServiceKey,
@@ -181,29 +184,6 @@ export function readDocumentLink(
   if (isValidLink(linkKey, 'invoice', path, query, nowMs)) return { isBuyerShown: true };
   if (isValidLink(linkKey, 'invoice-without-customer', path, query, nowMs)) return { isBuyerShown: false };
   return undefined;
-}
-
-export interface ReadDocument {
-  readonly document: ReceiptDocument;
-  readonly fileName: string;
-  /** Changes whenever the document would. */
-  readonly version: string;
-}
-
-/** A document stays as it was made. Only the logo is the present one. */
-export async function readDocument(
-  { db, company }: Pick<RequestContext, 'db' | 'company'>,
-  id: string,
-  { isBuyerShown }: DocumentLink,
-): Promise<ReadDocument | undefined> {
-  const row = await findInvoice(db, company.id, id);
-  if (!row) return undefined;
-  const [logo, words] = await Promise.all([logoOfProfile(db, company.id), wordsOf(row)]);
-  return {
-    document: printableOf(row, { isBuyerShown, logo, words }),
-    fileName: `${fileNameOf(row)}.pdf`,
-    version: [row.id, isBuyerShown, logo?.length ?? 0].join(' '),
-  };
 }
 
 /** Returns whether a link to the XML of a document is valid at this time. */

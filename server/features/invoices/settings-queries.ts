@@ -9,6 +9,7 @@ export interface SettingsRow {
   with_year: boolean;
   padding: number;
   tax_rates: readonly TaxRate[];
+  attach_to_emails: boolean;
 }
 
 export const settingDefaults: SettingsRow = {
@@ -19,9 +20,11 @@ export const settingDefaults: SettingsRow = {
   with_year: true,
   padding: 6,
   tax_rates: [],
+  attach_to_emails: false,
 };
 
-const columns = 'enabled, legal_name, invoice_prefix, credit_note_prefix, with_year, padding, tax_rates';
+const columns =
+  'enabled, legal_name, invoice_prefix, credit_note_prefix, with_year, padding, tax_rates, attach_to_emails';
 
 export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow> {
   const [row] = await db.query<SettingsRow>(`SELECT ${columns} FROM invoice_settings WHERE company_id = $1`, [
@@ -43,7 +46,8 @@ export async function lockSettings(db: Queryable, companyId: string): Promise<Se
 
 const replacing = `DO UPDATE SET enabled = excluded.enabled, legal_name = excluded.legal_name,
   invoice_prefix = excluded.invoice_prefix, credit_note_prefix = excluded.credit_note_prefix,
-  with_year = excluded.with_year, padding = excluded.padding, tax_rates = excluded.tax_rates, updated_at = now()`;
+  with_year = excluded.with_year, padding = excluded.padding, tax_rates = excluded.tax_rates,
+  attach_to_emails = excluded.attach_to_emails, updated_at = now()`;
 
 export async function updateSettings(
   db: Queryable,
@@ -52,7 +56,7 @@ export async function updateSettings(
   ifKnown: 'DO NOTHING' | typeof replacing = replacing,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO invoice_settings (company_id, ${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    `INSERT INTO invoice_settings (company_id, ${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      ON CONFLICT (company_id) ${ifKnown}`,
     [
       companyId,
@@ -63,6 +67,7 @@ export async function updateSettings(
       row.with_year,
       row.padding,
       JSON.stringify(row.tax_rates),
+      row.attach_to_emails,
     ],
   );
 }

@@ -2,8 +2,9 @@ import type { Queryable } from '../../platform/database.ts';
 import { insist } from '../../platform/insist.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
-import { type Mailer, RefusedRecipientError } from '../../platform/mail/mailer.ts';
+import { type MailAttachment, type Mailer, RefusedRecipientError } from '../../platform/mail/mailer.ts';
 import { claimDueMails, deleteOldMails, dropExpiredLinks, type MailRow, markFailed, markSent } from './queries.ts';
+import type { DocumentOf } from '../invoices/service.ts';
 import { contentOf } from './service.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { type MovedTo, recordWhereItIs } from '../../shards/follow.ts';
@@ -20,12 +21,16 @@ export const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => m
 /** Connections to the mail server at once. */
 const atOnce = 5;
 
+/** An email whose document cannot be made is sent without it in the third attempt. */
+const attemptsWithDocument = 2;
+
 interface Sending {
   readonly db: Queryable;
   readonly mailer: Mailer;
   readonly key: ServiceKey;
   readonly log: Logger;
   readonly movedTo: MovedTo<Queryable> | undefined;
+  readonly documentOf: DocumentOf | undefined;
 }
 
 /**
@@ -38,13 +43,17 @@ export async function sendDueMails(
   key: ServiceKey,
   log: Logger,
   batch: number,
-  { toCustomers = false, movedTo }: { toCustomers?: boolean; movedTo?: MovedTo<Queryable> } = {},
+  {
+    toCustomers = false,
+    movedTo,
+    documentOf,
+  }: { toCustomers?: boolean; movedTo?: MovedTo<Queryable>; documentOf?: DocumentOf } = {},
 ): Promise<number> {
   if (!mailer) return 0;
   const due = await claimDueMails(db, batch, retryDelaysSeconds, toCustomers);
   const queue = due.values();
   const sendNext = async (): Promise<void> => {
-    for (const mail of queue) await sendOne({ db, mailer, key, log, movedTo }, mail);
+    for (const mail of queue) await sendOne({ db, mailer, key, log, movedTo, documentOf }, mail);
   };
   await Promise.all(Array.from({ length: atOnce }, sendNext));
   return due.length;
@@ -55,8 +64,10 @@ type ClaimedMail = MailRow & { readonly attempts: number };
 async function sendOne(sending: Sending, mail: ClaimedMail): Promise<void> {
   const { mailer, key, log } = sending;
   const { id, recipient, subject, attempts } = mail;
+  let attachment: MailAttachment | undefined;
   try {
-    await mailer.send({ id, recipient, subject, ...contentOf(key, mail) });
+    attachment = await attachmentOf(sending, mail);
+    await mailer.send({ id, recipient, subject, ...contentOf(key, mail), attachment });
   } catch (error) {
     // The server will never accept this address, so a retry would only hurt the reputation of the sender.
     const isLast = error instanceof RefusedRecipientError || attempts >= retryDelaysSeconds.length;
@@ -70,7 +81,21 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<void> {
     return;
   }
   count({ result: 'sent' });
-  await record(sending, mail, (db) => markSent(db, mail));
+  await record(sending, mail, (db) => markSent(db, mail, attachment !== undefined));
+}
+
+async function attachmentOf(
+  { documentOf, log }: Sending,
+  { id, company_id, invoice_id, attempts }: ClaimedMail,
+): Promise<MailAttachment | undefined> {
+  if (invoice_id === null || !documentOf) return undefined;
+  try {
+    return await documentOf(company_id, invoice_id);
+  } catch (error) {
+    if (attempts <= attemptsWithDocument) throw error;
+    log.error({ err: error, mail_id: id }, 'the document of an email could not be made; it is sent without it');
+    return undefined;
+  }
 }
 
 /** The company may have moved to another shard meanwhile. A result that is lost is a mail that is sent again. */

@@ -25,9 +25,14 @@ export interface MailRow extends MailText, MailKey {
   readonly sealed_body: Buffer | null;
   /** Null for an email to the team. */
   readonly kind: string | null;
+  /** The invoice or credit note that it carries. */
+  readonly invoice_id: string | null;
 }
 
-const columns = 'company_id, id, recipient, subject, body, sealed_body, kind';
+const columns = 'company_id, id, recipient, subject, body, sealed_body, kind, invoice_id';
+
+const invoiceNumber = `(SELECT i.full_number FROM invoices i WHERE i.company_id = mails.company_id AND i.id = mails.invoice_id)
+  AS invoice_number`;
 
 export async function insertMails(db: Queryable, companyId: string, mails: readonly MailText[]): Promise<void> {
   await db.query(
@@ -53,7 +58,7 @@ const firstAttemptAt = (recipientKey: string): string =>
 
 export async function insertLinkMail(
   db: Queryable,
-  mail: Omit<MailRow, 'kind'> & {
+  mail: Omit<MailRow, 'kind' | 'invoice_id'> & {
     readonly recipient_key: string;
     readonly link_for: string;
     readonly link_expires_at: Date;
@@ -114,9 +119,9 @@ export async function insertCustomerMail(
 ): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at,
-       kind, occasion, customer_id, object_id, inserted_at, next_attempt_at)
+       kind, occasion, customer_id, object_id, inserted_at, next_attempt_at, invoice_id)
      VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10, least(now(), $12),
-       ${firstAttemptAt('$13')})
+       ${firstAttemptAt('$13')}, $14)
      ON CONFLICT (company_id, occasion) WHERE occasion IS NOT NULL DO NOTHING RETURNING 1`,
     [
       mail.company_id,
@@ -132,6 +137,7 @@ export async function insertCustomerMail(
       linkDays,
       at,
       mail.recipient_key,
+      mail.invoice_id,
     ],
   );
   return rows.length > 0;
@@ -165,12 +171,16 @@ export interface ListedMail {
   readonly next_attempt_at: Date | null;
   readonly sent_at: Date | null;
   readonly last_error: string | null;
+  readonly invoice_id: string | null;
+  /** Null until the document has its number. */
+  readonly invoice_number: string | null;
 }
 
 const listed: ListSource = {
   table: 'mails',
   objectType: 'email',
-  columns: 'id, kind, recipient, subject, customer_id, object_id, attempts, next_attempt_at, sent_at, last_error',
+  columns: `id, kind, recipient, subject, customer_id, object_id, attempts, next_attempt_at, sent_at, last_error, invoice_id,
+    ${invoiceNumber}`,
   sorts: {},
 };
 
@@ -221,6 +231,11 @@ export async function countMailsOfDay(db: Queryable, companyId: string): Promise
   return row?.count ?? 0;
 }
 
+/** How long an email waits for the number of its document, which usually comes within seconds. */
+const documentMinutes = 5;
+const hasDocument = `(invoice_id IS NULL OR inserted_at < now() - interval '${documentMinutes} minutes'
+  OR ${anyRow('invoices i WHERE i.company_id = mails.company_id AND i.id = mails.invoice_id AND i.number IS NOT NULL')})`;
+
 /** Claims due mails and postpones their next attempt, so that a mail whose worker dies is claimed again. */
 export async function claimDueMails(
   db: Queryable,
@@ -233,18 +248,23 @@ export async function claimDueMails(
        next_attempt_at = now() + ($2::integer[])[least(attempts + 1, array_length($2::integer[], 1))] * interval '1 s'
      WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now() AND ${staysHere('company_id')}
        AND (link_expires_at IS NULL OR link_expires_at > now()) AND kind IS ${toCustomers ? 'NOT ' : ''}NULL
+       AND ${hasDocument}
        ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}, attempts`,
     [batch, delaysSeconds],
   );
 }
 
-/** Its text is no longer needed, and would be most of what the table holds. Returns false if the mail is not on this shard any more. */
-export async function markSent(db: Queryable, { company_id, id }: MailKey): Promise<boolean> {
+/**
+ * Its text is no longer needed, and would be most of what the table holds. Keeps its document only if it carried it. Returns false if
+ * the mail is not on this shard any more.
+ */
+export async function markSent(db: Queryable, { company_id, id }: MailKey, carried: boolean): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, body = '', ${noLink}
+    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, body = '', ${noLink},
+       invoice_id = CASE WHEN $3 THEN invoice_id END
      WHERE company_id = $1 AND id = $2 RETURNING 1`,
-    [company_id, id],
+    [company_id, id, carried],
   );
   return rows.length > 0;
 }
@@ -278,8 +298,11 @@ export async function deleteOldMails(db: Queryable, batch: number, keptDays: num
 export async function findLatestMails(
   db: Queryable,
   count: number,
-): Promise<(MailRow & { readonly inserted_at: Date })[]> {
-  return db.query(`SELECT ${columns}, inserted_at FROM mails ORDER BY inserted_at DESC, id DESC LIMIT $1`, [count]);
+): Promise<(MailRow & { readonly inserted_at: Date; readonly invoice_number: string | null })[]> {
+  return db.query(
+    `SELECT ${columns}, inserted_at, ${invoiceNumber} FROM mails ORDER BY inserted_at DESC, id DESC LIMIT $1`,
+    [count],
+  );
 }
 
 /** Counts the mails that are due, up to a limit, and finds the oldest that is not sent and will be tried again. */

@@ -106,7 +106,7 @@ export async function writeRequestedMail(
 }
 
 /** Returns the full content of the mail, with its links. A mail that was sent has lost them. */
-export function contentOf(key: ServiceKey, mail: MailRow): MailContent {
+export function contentOf(key: ServiceKey, mail: Omit<MailRow, 'invoice_id'>): MailContent {
   if (!mail.sealed_body) return { text: mail.body };
   const opened = key.open(mail.sealed_body, aboutMail(mail)).toString();
   return mail.kind === null ? { text: opened } : (JSON.parse(opened) as MailContent);
@@ -120,6 +120,8 @@ export interface NewCustomerMail {
   readonly customerId: string;
   readonly objectId: string;
   readonly content: MailContent;
+  /** The invoice or credit note that it carries. */
+  readonly invoiceId: string | null;
 }
 
 const linkDays = 7;
@@ -133,7 +135,7 @@ export async function writeCustomerMail(
   key: ServiceKey,
   companyId: string,
   nowMs: number,
-  { recipient, subject, kind, occasion, customerId, objectId, content }: NewCustomerMail,
+  { recipient, subject, kind, occasion, customerId, objectId, content, invoiceId }: NewCustomerMail,
 ): Promise<boolean> {
   const mail = { company_id: companyId, id: newId(nowMs) };
   const row = {
@@ -147,6 +149,7 @@ export async function writeCustomerMail(
     occasion,
     customer_id: customerId,
     object_id: objectId,
+    invoice_id: invoiceId,
   };
   return insertCustomerMail(db, row, new Date(nowMs), linkDays);
 }
@@ -187,15 +190,18 @@ export interface KeptMail extends NewMail {
   readonly fromName: string | undefined;
   readonly html: string | undefined;
   readonly inserted_at: Date;
+  /** The invoice or credit note that it carries, once that has its number. */
+  readonly document: { readonly companyId: string; readonly id: string; readonly number: string } | undefined;
 }
 
 export async function latestMails({ all }: Pick<Shards, 'all'>, key: ServiceKey, count: number): Promise<KeptMail[]> {
   const found = (await Promise.all(all.map(({ db }) => findLatestMails(db, count)))).flat();
   const mails = found.toSorted((one, other) => other.inserted_at.getTime() - one.inserted_at.getTime());
   return mails.slice(0, count).map((mail) => {
-    const { id, recipient, subject, inserted_at } = mail;
+    const { id, company_id: companyId, recipient, subject, inserted_at, invoice_id, invoice_number: number } = mail;
+    const document = invoice_id !== null && number !== null ? { companyId, id: invoice_id, number } : undefined;
     const { text, html, fromName } = contentOf(key, mail);
-    return { id, recipient, subject, body: text, html, fromName, inserted_at };
+    return { id, recipient, subject, body: text, html, fromName, inserted_at, document };
   });
 }
 

@@ -17,11 +17,18 @@ export interface MailContent {
   readonly unsubscribeUrl?: string;
 }
 
+export interface MailAttachment {
+  readonly fileName: string;
+  readonly type: string;
+  readonly content: Buffer;
+}
+
 interface OutgoingMail extends MailContent {
   /** The same mail sent twice has the same id, so that a mail program can recognise the duplicate. */
   readonly id: string;
   readonly recipient: string;
   readonly subject: string;
+  readonly attachment?: MailAttachment | undefined;
 }
 
 /** The mail server will never accept this recipient. */

@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
 import { inWords } from '../components.ts';
 import { errorCode } from '../error-code.ts';
-import { type Mailer, RefusedRecipientError } from './mailer.ts';
+import { type MailAttachment, type Mailer, RefusedRecipientError } from './mailer.ts';
 
 const timeoutMs = 20_000;
 
@@ -18,7 +18,7 @@ export function smtpMailer(url: string, from: string): Mailer {
       .at(-1)
       ?.replaceAll(/[^\w.-]/g, '') || 'localhost';
   return {
-    async send({ id, recipient, subject, text, html, fromName, replyTo, unsubscribeUrl }) {
+    async send({ id, recipient, subject, text, html, fromName, replyTo, unsubscribeUrl, attachment }) {
       await transport
         .sendMail({
           ...(fromName !== undefined && { from: { name: oneLine(fromName), address } }),
@@ -27,6 +27,7 @@ export function smtpMailer(url: string, from: string): Mailer {
           subject: oneLine(subject),
           text,
           ...(html !== undefined && { html }),
+          ...(attachment && { attachments: [attached(attachment)] }),
           messageId: `<${id}@${domain}>`,
           // Programs that answer for their owners stay silent.
           headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribeUrl && unsubscribing(unsubscribeUrl)) },
@@ -44,6 +45,12 @@ export function smtpMailer(url: string, from: string): Mailer {
     },
   };
 }
+
+const attached = ({ fileName, type, content }: MailAttachment) => ({
+  filename: oneLine(fileName),
+  contentType: type,
+  content,
+});
 
 const isRefusal = (error: unknown): boolean => errorCode(error) === 'EAUTH';
 const inPlainWords = inWords(isRefusal, 'the mail server refuses our login');

@@ -1,6 +1,6 @@
 import { unsentEmails } from '../../brand.ts';
 import { Badge } from '../../components/badge.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { LinkButton, TextLink } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { UnsentEmails } from '../../components/mailbox-link.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -9,6 +9,7 @@ import { ResourceTable } from '../../components/resource-table.tsx';
 import { OnPhone } from '../../components/table.tsx';
 import { lookEveryMs } from '../../data.ts';
 import type { Filter } from '../../list-filters.ts';
+import { useCan } from '../../session.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import { emails } from '../../texts/emails.ts';
@@ -27,6 +28,16 @@ const filters: readonly Filter[] = [
     choices: Object.entries(emails.states).map(([value, label]) => ({ value, label })),
   },
 ];
+
+/** The page of the document has its PDF. */
+function Attachment({ invoice_id, number }: NonNullable<CustomerEmail['attachment']>) {
+  const canRead = useCan('invoices:read');
+  return (
+    <span className="mt-1 block text-sm text-muted">
+      {emails.attachment}: {canRead ? <TextLink to={`/invoices/${invoice_id}`}>{number}</TextLink> : number}
+    </span>
+  );
+}
 
 /** The emails to customers, and what the mail server said about those that it refused. */
 export function EmailsPage() {
@@ -67,7 +78,16 @@ export function EmailsPage() {
             ),
           },
           { header: emails.recipient, cell: ({ recipient }) => recipient, wide: true },
-          { header: emails.subject, cell: ({ subject }) => subject, wide: true },
+          {
+            header: emails.subject,
+            cell: ({ subject, attachment }) => (
+              <>
+                {subject}
+                {attachment && <Attachment {...attachment} />}
+              </>
+            ),
+            wide: true,
+          },
           {
             header: common.date,
             cell: ({ sent_at, created_at }) => <DateTime at={sent_at ?? created_at} real={sent_at !== null} />,

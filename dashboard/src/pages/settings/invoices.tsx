@@ -23,6 +23,7 @@ const draftOf = (settings?: InvoiceSettings) => ({
   credit_note_prefix: settings?.credit_note_prefix ?? '',
   with_year: settings?.with_year ?? true,
   padding: String(settings?.padding ?? ''),
+  attach_to_emails: settings?.attach_to_emails ?? false,
 });
 type Draft = ReturnType<typeof draftOf>;
 
@@ -33,6 +34,7 @@ const fields = editedFields<Draft>({
   credit_note_prefix: invoices.creditNotePrefix,
   with_year: { label: invoices.withYear },
   padding: invoices.padding,
+  attach_to_emails: { label: invoices.attach },
 });
 
 /** What the first number of a series looks like with this draft. */
@@ -94,6 +96,7 @@ function InvoicesForm({ settings }: { readonly settings: InvoiceSettings }) {
           <TextField form={form} name="credit_note_prefix" label={invoices.creditNotePrefix} />
           <CheckField form={form} name="with_year" label={invoices.withYear} hint={invoices.withYearHint} />
           <NumberField form={form} name="padding" label={invoices.padding} hint={invoices.paddingHint} max={12} />
+          <CheckField form={form} name="attach_to_emails" label={invoices.attach} hint={invoices.attachHint} />
           <p className="text-sm text-muted">{invoices.next(exampleOf(form.draft))}</p>
         </Form>
       </fieldset>
