@@ -4,6 +4,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
 import { useEditForm } from '../../components/edit-form.tsx';
 import { Form } from '../../components/form.tsx';
+import { LanguageField, languageName } from '../../components/language-field.tsx';
 import { metadataChange, metadataOf, metadataProblem, metadataText } from '../../components/metadata.tsx';
 import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
@@ -23,6 +24,7 @@ const draftOf = (customer?: Customer) => ({
   phone: customer?.phone ?? '',
   company: customer?.company ?? '',
   tax_id: customer?.tax_id ?? '',
+  locale: customer?.locale ?? '',
   tags: customer?.tags.join(', ') ?? '',
   metadata: metadataText(customer?.metadata ?? {}),
   shipping_address: addressDraft(customer?.shipping_address),
@@ -36,6 +38,7 @@ const bodyOf = (draft: Draft) => ({
   phone: draft.phone.replaceAll(/[\s()-]/g, ''),
   company: draft.company.trim() || null,
   tax_id: draft.tax_id.trim() || null,
+  locale: draft.locale || null,
   tags: draft.tags
     .split(',')
     .map((tag) => tag.trim())
@@ -51,6 +54,10 @@ const fields = editedFields<Draft>({
   phone: customers.phone,
   company: customers.company,
   tax_id: customers.taxId,
+  locale: {
+    label: customers.language,
+    show: ({ locale }) => (locale ? languageName(locale) : customers.noLanguage),
+  },
   tags: customers.tags,
   metadata: common.metadata,
   shipping_address: {
@@ -87,6 +94,13 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
           <TextField form={form} name="company" label={customers.company} placeholder={common.optional} />
           <TextField form={form} name="tax_id" label={customers.taxId} placeholder={customers.taxIdPlaceholder} />
         </FieldRow>
+        <LanguageField
+          form={form}
+          name="locale"
+          label={customers.language}
+          hint={customers.languageHint}
+          none={customers.noLanguage}
+        />
         <TextField form={form} name="tags" label={customers.tags} hint={customers.tagsHint} />
         <AddressField form={form} name="shipping_address" label={customers.shippingAddress} />
         <AreaField form={form} name="metadata" label={common.metadata} hint={common.metadataHint} />

@@ -6,6 +6,7 @@ import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
+import { languageName } from '../../components/language-field.tsx';
 import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
@@ -109,6 +110,7 @@ function Details({ customer }: { customer: Customer }) {
                 [customers.phone, customer.phone],
                 [customers.company, customer.company],
                 customer.tax_id !== null && [customers.taxId, customer.tax_id],
+                customer.locale !== null && [customers.language, languageName(customer.locale)],
                 [customers.tags, customer.tags.join(', ') || '—'],
                 address && [customers.shippingAddress, <Address key="address" address={address} />],
                 [common.created, <DateTime key="created" at={customer.created_at} />],
