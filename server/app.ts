@@ -380,7 +380,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...sampleDataRoutes(),
     ...rehearsalRoutes(rehearsals),
     ...sandboxDashboardRoutes(),
-    ...profileRoutes(),
+    ...profileRoutes(settings),
     ...invoiceSettingRoutes(),
     ...customerEmailRoutes(receipts),
     ...declarationRoutes(),

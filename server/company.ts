@@ -14,6 +14,8 @@ export interface Company {
   readonly processor: 'sandbox' | 'connected' | null;
   /** Of a sandbox: whether its cards are authenticated by their bank. */
   readonly authenticates?: boolean;
+  /** The language of its pages, emails and documents where nothing else decides. Null: English. */
+  readonly locale?: string | null;
 }
 
 export const modes = ['sandbox', 'rehearsal', 'live'] as const;
@@ -32,6 +34,7 @@ export interface CompanyRow {
   clock_offset_ms: number;
   processor: Company['processor'];
   authenticates: boolean;
+  locale: string | null;
 }
 
 export function toCompany(row: CompanyRow, shard: string): Company {
@@ -45,6 +48,7 @@ export function toCompany(row: CompanyRow, shard: string): Company {
     clockOffsetMs: row.clock_offset_ms,
     processor: row.processor,
     authenticates: row.authenticates,
+    locale: row.locale,
   };
 }
 

@@ -258,6 +258,7 @@ CREATE TABLE companies (
   gate text,
   card_rules jsonb NOT NULL DEFAULT '{}'::jsonb,
   authenticates boolean NOT NULL DEFAULT false,
+  locale text,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_authenticates_in_sandbox CHECK (((NOT authenticates) OR (mode = 'sandbox'::text))),
@@ -265,6 +266,7 @@ CREATE TABLE companies (
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
   CONSTRAINT companies_gate_check CHECK ((gate = ANY (ARRAY['closed'::text, 'renewals_wait'::text, 'remembers'::text]))),
+  CONSTRAINT companies_locale_check CHECK ((locale ~ '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$'::text)),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'rehearsal'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
@@ -1146,10 +1148,12 @@ CREATE TABLE payment_links (
   updated_at timestamp with time zone NOT NULL,
   slug text,
   capture text NOT NULL DEFAULT 'automatic'::text,
+  locale text,
   CONSTRAINT payment_links_capture_check CHECK (((capture = ANY (ARRAY['automatic'::text, 'manual'::text])) AND ((capture = 'automatic'::text) OR (mode = 'payment'::text)))),
   CONSTRAINT payment_links_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT payment_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT payment_links_company_id_token_hash_key UNIQUE (company_id, token_hash),
+  CONSTRAINT payment_links_locale_check CHECK ((locale ~ '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$'::text)),
   CONSTRAINT payment_links_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text]))),
   CONSTRAINT payment_links_pkey PRIMARY KEY (company_id, id)
 );

@@ -7,11 +7,15 @@ export const pageTexts = <Source>(): Readable<Source> =>
 /** The locale of the page, for example `de-AT`. */
 export const pageLocale = (): string => document.documentElement.lang;
 
-/** The language that the address of the page asks for, which each request repeats. Otherwise the browser's decides. */
-const askedLocale = new URLSearchParams(location.search).get('locale');
+/** What the address of the page says about its language, which each request repeats. The browser says the rest again. */
+const asked = new URLSearchParams(location.search);
+const kept = ['locale', 'fallback'].flatMap((name) => {
+  const value = asked.get(name);
+  return value ? [`${name}=${encodeURIComponent(value)}`] : [];
+});
 
 export const inPageLocale = (path: string): string =>
-  askedLocale ? `${path}${path.includes('?') ? '&' : '?'}locale=${encodeURIComponent(askedLocale)}` : path;
+  kept.length > 0 ? `${path}${path.includes('?') ? '&' : '?'}${kept.join('&')}` : path;
 
 /** What the service says about a request for programs is English. In another language the page has words of its own for it. */
 export const inWords = (english: string, own: string): string => (/^en\b/.test(pageLocale()) ? english : own);

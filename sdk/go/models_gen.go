@@ -536,6 +536,7 @@ const (
 	PaymentLinkFieldAllowCoupons PaymentLinkField = "allow_coupons"
 	PaymentLinkFieldCollect      PaymentLinkField = "collect"
 	PaymentLinkFieldMetadata     PaymentLinkField = "metadata"
+	PaymentLinkFieldLocale       PaymentLinkField = "locale"
 	PaymentLinkFieldActive       PaymentLinkField = "active"
 	PaymentLinkFieldMaxPayments  PaymentLinkField = "max_payments"
 	PaymentLinkFieldEndsAt       PaymentLinkField = "ends_at"
@@ -1547,6 +1548,7 @@ type PaymentLink struct {
 	AllowCoupons bool            `json:"allow_coupons"`
 	Collect      []CheckoutField `json:"collect"`
 	Metadata     map[string]any  `json:"metadata"`
+	Locale       *string         `json:"locale"`
 	Active       bool            `json:"active"`
 	MaxPayments  *int64          `json:"max_payments"`
 	EndsAt       *time.Time      `json:"ends_at"`
@@ -2016,7 +2018,7 @@ type CustomerCreate struct {
 	Company Opt[string] `svc:"company"`
 	// The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
 	TaxID Opt[string] `svc:"tax_id"`
-	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer.
 	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
 	// Your own labels. You can filter customers by them.
@@ -2034,7 +2036,7 @@ type CustomerUpdate struct {
 	Company Opt[string] `svc:"company"`
 	// The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
 	TaxID Opt[string] `svc:"tax_id"`
-	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer.
 	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
 	// Your own labels. You can filter customers by them.
@@ -2513,6 +2515,8 @@ type PaymentLinkCreate struct {
 	EndsAt Opt[time.Time] `svc:"ends_at"`
 	// The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.
 	Slug Opt[string] `svc:"slug"`
+	// The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.
+	Locale Opt[string] `svc:"locale"`
 }
 
 // PaymentLinkUpdate is an object of the API.
@@ -2529,7 +2533,9 @@ type PaymentLinkUpdate struct {
 	// When the link stops to take payments.
 	EndsAt Opt[time.Time] `svc:"ends_at"`
 	// The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.
-	Slug     Opt[string]         `svc:"slug"`
+	Slug Opt[string] `svc:"slug"`
+	// The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.
+	Locale   Opt[string]         `svc:"locale"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
 }
 

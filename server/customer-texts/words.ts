@@ -10,7 +10,7 @@ import {
   percentText,
   type PostalAddress,
 } from './formats.ts';
-import type { ReadableTexts } from './languages.ts';
+import { defaultLocale, type ReadableTexts } from './languages.ts';
 import { fill, isRightToLeft, type Template, type Values } from './messages.ts';
 import { textsFor } from './texts.ts';
 
@@ -31,6 +31,14 @@ export interface Words {
   /** The first line of an email. */
   greeting(firstName: string | undefined): string;
 }
+
+interface Speaker {
+  readonly locale?: string | null;
+}
+
+/** For what is written to a customer whose language may be unknown. Then the company decides. */
+export const wordsToCustomer = (customer: Speaker | undefined, company: Speaker): Promise<Words> =>
+  wordsFor(customer?.locale ?? company.locale ?? defaultLocale);
 
 export async function wordsFor(locale: string): Promise<Words> {
   const texts = await textsFor(locale);

@@ -9,7 +9,7 @@ import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { HttpDependencies } from './api-caller.ts';
 import { contextOf } from './execute.ts';
-import { askedLocaleOf, localeOfRequest } from './locale.ts';
+import { type AddressLocale, addressLocaleOf, localeOfRequest } from './locale.ts';
 import { bodyReader } from './input.ts';
 import { reserveFromPage, takeFromAddress, takeFromPage, visitorFlow } from './limiting.ts';
 import type { Steps } from './mount.ts';
@@ -31,8 +31,8 @@ export interface PageRouteRequest<Subject, Body> {
   readonly address: string;
   /** The token in the path. */
   readonly token: string;
-  /** The language that the address of the page asks for, before those of the browser. */
-  readonly askedLocale?: string | undefined;
+  /** What the address of the page says about its language. */
+  readonly addressLocale: AddressLocale;
   /** What the browser says about itself. */
   readonly browser: { readonly userAgent: string; readonly acceptHeader: string };
   /**
@@ -182,7 +182,7 @@ async function openPage<Subject>(
     body: undefined,
     address: request.ip,
     token,
-    askedLocale: askedLocaleOf(request),
+    addressLocale: addressLocaleOf(request),
     browser,
     reserve,
   };

@@ -7,7 +7,7 @@ import { fill, type Values } from '../customer-texts/messages.ts';
 import { textsFor } from '../customer-texts/texts.ts';
 import { profileOf } from '../features/profile/service.ts';
 import type { Profile } from '../features/profile/schemas.ts';
-import { askedLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
+import { addressLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
 import { escaped } from '../platform/html.ts';
 import type { RequestContext } from '../request-context.ts';
 import { asset, once, sendPage, styleType, versionOf } from './assets.ts';
@@ -51,6 +51,8 @@ interface ClosedPage {
   readonly reason: keyof typeof closedReasons;
   /** The company of a link that is known. */
   readonly context?: RequestContext;
+  /** What the link asks for. */
+  readonly locale?: string | null;
   /** When an offer ended. */
   readonly endedAt?: Date;
   /** From the folder of the page to the root of the service. */
@@ -59,10 +61,10 @@ interface ClosedPage {
 
 export async function sendClosedPage(
   reply: FastifyReply,
-  { reason, context, endedAt, root = '..' }: ClosedPage,
+  { reason, context, endedAt, locale: asked, root = '..' }: ClosedPage,
 ): Promise<FastifyReply> {
   const { status, title, text } = closedReasons[reason];
-  const locale = localeOfRequest(reply.request);
+  const locale = localeOfRequest(reply.request, { locale: asked, fallback: context?.company.locale });
   const { closed: texts } = await textsFor(locale);
   const profile = context && (await profileOf(context.db, context.company));
   const date = endedAt ? dateText(endedAt, locale) : '';
@@ -79,7 +81,7 @@ export async function sendClosedPage(
     merchant: profile ? merchantOf(profile, texts.modes[context.company.mode]) : '',
     actions:
       reason === 'open'
-        ? continueLink(withLocale('?open', askedLocaleOf(reply.request)), filled('continue'))
+        ? continueLink(withLocale('?open', addressLocaleOf(reply.request)), filled('continue'))
         : profile
           ? actionsOf(profile, filled)
           : '',

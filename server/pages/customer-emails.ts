@@ -84,8 +84,8 @@ function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependenc
       `<!doctype html><html lang="${locale}" dir="${isRightToLeft(locale) ? 'rtl' : 'ltr'}"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title><style>${pageFile('tokens.css')}${style}</style><main><h1>${escaped(title)}</h1>${content}</main></html>`,
     );
-  const wordsOf = async (request: FastifyRequest<UnsubscribePath>) => {
-    const locale = localeOfRequest(request);
+  const wordsOf = async (request: FastifyRequest<UnsubscribePath>, context: RequestContext | undefined) => {
+    const locale = localeOfRequest(request, { fallback: context?.company.locale });
     return { locale, stop: (await textsFor(locale)).emails.stop };
   };
   const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
@@ -97,7 +97,7 @@ function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependenc
   };
   app.get<UnsubscribePath>(path, async (request, reply) => {
     const context = await contextOf(request);
-    const { locale, stop } = await wordsOf(request);
+    const { locale, stop } = await wordsOf(request, context);
     if (!context) return page(reply.code(400), locale, stop.title, paragraph(stop.invalid));
     const { display_name: merchant } = await profileOf(context.db, context.company);
     const form = `<form method="post"><button>${escaped(stop.confirm)}</button></form>`;
@@ -105,7 +105,7 @@ function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependenc
   });
   app.post<UnsubscribePath>(path, async (request, reply) => {
     const context = await contextOf(request);
-    const { locale, stop } = await wordsOf(request);
+    const { locale, stop } = await wordsOf(request, context);
     if (!context) return page(reply.code(400), locale, stop.title, paragraph(stop.invalid));
     await stopOptionalEmails(context.db, context.company.id, request.params.customer);
     const { display_name: merchant } = await profileOf(context.db, context.company);

@@ -3,7 +3,7 @@ import { pageFile } from '../../pages/page-files.ts';
 import { defaultLocale, languageOf } from '../customer-texts/languages.ts';
 import { textsFor } from '../customer-texts/texts.ts';
 import { ApiError } from '../errors.ts';
-import { askedLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
+import { addressLocaleOf, askedLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
 import { asset, mountAsset, once, scriptType, sendPage, styleType, versionOf } from './assets.ts';
 import { closedStyle } from './closed-page.ts';
 import { inLocale, withTexts } from './page-document.ts';
@@ -49,7 +49,7 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
       const { token } = request.params;
       if (!/^[0-9A-Za-z]+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
       const document = await documentIn(localeOfRequest(request));
-      const query = withLocale('', askedLocaleOf(request));
+      const query = withLocale('', addressLocaleOf(request));
       const filled = document.replaceAll('{{token}}', token).replaceAll('{{query}}', query);
       return sendPage(reply, filled, { policy, imageSources });
     });

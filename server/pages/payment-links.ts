@@ -32,13 +32,14 @@ export function mountPaymentLinks(
     const found = await find(request, reply, dependencies);
     if (!found) return sendClosedPage(reply, { reason: 'unknown', root });
     const { context, link } = found;
+    const { locale: fallback } = context.company;
     const state = stateOf(context, link);
     if (state !== 'open') return sendState(request, reply, { context, link, reason: state, root });
     reply.header('Referrer-Policy', 'no-referrer');
     if (request.method === 'HEAD') return reply.send();
-    if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context, root });
+    if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context, locale: link.locale, root });
     const { pathname } = new URL(await visitLink(context, links, link));
-    return reply.redirect(withLocale(pathname, askedLocaleOf(request)), 303);
+    return reply.redirect(withLocale(pathname, { locale: askedLocaleOf(request) ?? link.locale, fallback }), 303);
   };
   app.get('/pay/:token', options, (request, reply) => show(request, reply, '..'));
   // The two parts of a readable address are its token. People may type it in capitals.
@@ -80,5 +81,6 @@ function sendState(
   { context, link, reason, root }: { context: RequestContext; link: LinkRow; reason: ClosedState; root: Root },
 ): Promise<FastifyReply> {
   if (!wantsPage(request)) throw closedErrors[reason]();
-  return sendClosedPage(reply, { reason, context, ...(link.ends_at && { endedAt: link.ends_at }), root });
+  const { locale, ends_at } = link;
+  return sendClosedPage(reply, { reason, context, locale, ...(ends_at && { endedAt: ends_at }), root });
 }

@@ -159,6 +159,7 @@ export async function callCheckout(
 ): Promise<unknown> {
   const route = routes(node, part).find(({ path }) => path.endsWith(`/${endpoint}`));
   if (!route) throw new Error(`a checkout page has no endpoint ${endpoint}`);
-  const visit = { address: '127.0.0.1', token: '', browser: { userAgent: 'Mozilla/5.0', acceptHeader: '*/*' } };
+  const browser = { userAgent: 'Mozilla/5.0', acceptHeader: '*/*' };
+  const visit = { address: '127.0.0.1', token: '', addressLocale: {}, browser };
   return route.handle({ ...request, ...visit, params: {}, body, reserve: async () => undefined });
 }

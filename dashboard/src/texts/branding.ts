@@ -33,6 +33,10 @@ export const branding = {
   countryHint: 'Receipts are on Letter paper in the US, otherwise mostly A4.',
   taxId: 'Tax ID',
   taxIdHint: 'Printed on receipts.',
+  language: 'Language',
+  languageHint:
+    'Of pages for visitors whose browser has none of our languages, and of emails and receipts for customers whose language is not known.',
+  noLanguage: 'English, unless you choose',
   terms: 'Terms',
   termsHint: 'The address of your terms. Checkout pages say that customers agree to them.',
   termsVersion: 'Version of the terms',

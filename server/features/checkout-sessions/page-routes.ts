@@ -61,9 +61,9 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/pay',
       category: 'write',
       body: paymentInput,
-      handle: ({ context, subject, body, address, token, askedLocale, browser, reserve }) => {
+      handle: ({ context, subject, body, address, token, addressLocale, browser, reserve }) => {
         const dependencies = dependenciesOf(context);
-        const path = withLocale(`/checkout/${token}?returned=${subject.attempts}`, askedLocale);
+        const path = withLocale(`/checkout/${token}?returned=${subject.attempts}`, addressLocale);
         const page = { baseUrl: dependencies.baseUrl, path };
         return paySession(dependencies, withPresence(context, browser, page, body.browser), subject, body, {
           address,
@@ -95,9 +95,12 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/setup/save',
       category: 'write',
       body: setupInput,
-      handle: async ({ context, subject, body, address, token, askedLocale, browser }) => {
+      handle: async ({ context, subject, body, address, token, addressLocale, browser }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: withLocale(`/setup/${token}?returned=card`, askedLocale) };
+        const page = {
+          baseUrl: dependencies.baseUrl,
+          path: withLocale(`/setup/${token}?returned=card`, addressLocale),
+        };
         const present = withPresence(context, browser, page, body.browser);
         await saveInSession(dependencies, present, subject, body.card_token, address);
         return showSetup(dependencies, context, subject);

@@ -46,7 +46,11 @@ export interface LinkDependencies {
 
 /** The page can charge the saved cards of its customer, so reading sessions does not include its URL. */
 const shown = ({ company, caller }: RequestContext, dependencies: LinkDependencies, row: SessionRow): CheckoutSession =>
-  toWire(row, company, lackingOf(caller, ['checkout_sessions:write']).length > 0 ? null : urlOf(row, dependencies));
+  toWire(
+    row,
+    company,
+    lackingOf(caller, ['checkout_sessions:write']).length > 0 ? null : urlOf(row, company, dependencies),
+  );
 
 export async function createSession(
   context: RequestContext,
@@ -114,7 +118,7 @@ export async function openSession(
     paying: false,
   };
   await insertSession(db, row, hashPageToken(token));
-  return toWire(row, company, urlOf(row, dependencies));
+  return toWire(row, company, urlOf(row, company, dependencies));
 }
 
 export async function getSession(

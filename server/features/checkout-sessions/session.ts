@@ -44,10 +44,11 @@ export const aboutToken = ({ company_id, id }: { readonly company_id: string; re
 /** The URL of the page, which only an open session has. */
 export function urlOf(
   row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token' | 'mode' | 'locale'>,
+  { locale: fallback }: Pick<Company, 'locale'>,
   { baseUrl, linkKey }: { readonly baseUrl: string; readonly linkKey: ServiceKey },
 ): string | null {
   if (!row.sealed_token) return null;
   const token = linkKey.open(row.sealed_token, aboutToken(row)).toString();
   const page = row.mode === 'setup' ? 'setup' : 'checkout';
-  return withLocale(`${baseUrl}/${page}/${token}`, row.locale);
+  return withLocale(`${baseUrl}/${page}/${token}`, { locale: row.locale, fallback });
 }

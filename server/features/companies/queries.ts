@@ -5,7 +5,7 @@ import type { CardRules } from '../payment-methods/card-rule-queries.ts';
 import type { CompanyUpdate } from './schemas.ts';
 
 const newColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
-const companyColumns = `${newColumns}, authenticates`;
+const companyColumns = `${newColumns}, authenticates, locale`;
 
 /** How long a request to the processor stays valid, unless the connection sets it. */
 const requestLives = { sandbox: 2_000, rehearsal: 60_000, live: 60_000 } as const;

@@ -40,11 +40,11 @@ export function confirmationPageRoutes(
       path: '/confirm/:token/confirm',
       category: 'write',
       body: confirmInput,
-      handle: ({ context, subject, body, address, token, askedLocale, browser }) => {
+      handle: ({ context, subject, body, address, token, addressLocale, browser }) => {
         const dependencies = dependenciesOf(context);
         const page = {
           baseUrl: dependencies.baseUrl,
-          path: withLocale(`/confirm/${token}?returned=${body.declines}`, askedLocale),
+          path: withLocale(`/confirm/${token}?returned=${body.declines}`, addressLocale),
         };
         const present = withPresence(context, browser, page, body.browser);
         return confirmPayment(dependencies, present, subject, body.declines, address);

@@ -1,4 +1,5 @@
 import type { Words } from '../../customer-texts/words.ts';
+import { withLocale } from '../../http/locale.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paidOf } from '../orders/service.ts';
@@ -153,7 +154,7 @@ const ofConfirmation = (
       until ? words.fill(confirmPayment.until, { date: words.date(until) }) : confirmPayment.ask,
     ],
     facts: [[emails.amount, words.amount(amount, currency)]],
-    button: { text: confirmPayment.button, url },
+    button: { text: confirmPayment.button, url: withLocale(url, { locale: words.locale }) },
   };
 };
 

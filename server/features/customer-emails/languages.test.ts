@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openShop, type Shop, succeeded } from '../../../tests/support/orders.ts';
+import { contextOf, openShop, type Shop, succeeded } from '../../../tests/support/orders.ts';
 import { readPages } from '../../../tests/support/pdf-pages.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { languages } from '../../customer-texts/languages.ts';
 import { wordsFor } from '../../customer-texts/words.ts';
 import { contentOf as storedContent } from '../mails/service.ts';
+import { changeProfile } from '../profile/service.ts';
 import { addActive } from '../team/service.ts';
 import { contentOf, type Occasion } from './content.ts';
 import { makeCustomerEmails } from './jobs.ts';
@@ -45,6 +46,38 @@ async function occasions(): Promise<Occasion[]> {
     { kind: 'payment_request', order: { ...order, failure_code: 'do_not_honor' }, url: 'https://pay.example.com/p' },
     { kind: 'card_request', order },
   ];
+}
+
+const links = () => ({
+  baseUrl: 'https://pay.example.com',
+  linkKey: service.linkKey,
+  mailKey: service.mailKey,
+  clock: service.clock,
+  customerPageLink: async () => undefined,
+});
+
+/** A worker that was just started: it remembers nothing. */
+const make = (): Promise<unknown> =>
+  makeCustomerEmails(
+    { name: service.company.shard, db: { ...service.db }, clock: service.clock, log: silentLog },
+    links(),
+  );
+
+/** Pays an order. Returns the subject and the text of its email, and the text of its receipt. */
+async function receiptAndEmail(): Promise<{ readonly subject: string; readonly text: string; readonly page: string }> {
+  const { id } = await succeeded(service, shop);
+  await make();
+  const rows = await service.db.query<{ subject: string; occasion: string }>(
+    'SELECT * FROM mails WHERE company_id = $1 AND kind IS NOT NULL',
+    [service.company.id],
+  );
+  const mail = rows.find(({ occasion }) => occasion === `receipt ${id}`);
+  const { text } = storedContent(service.mailKey, mail as never);
+  const link = (await service.call('GET', `/v1/orders/${id}/receipt`)).body;
+  const { pathname, search } = new URL(link.url);
+  const pdf = Buffer.from(await (await fetch(service.baseUrl + pathname + search)).arrayBuffer());
+  const page = (await readPages(pdf)).map((one) => one.text).join('\n');
+  return { subject: mail?.subject ?? '', text: plain(text), page };
 }
 
 describe('an email to a customer', () => {
@@ -89,39 +122,26 @@ describe('an email to a customer', () => {
     assert.equal(changed.body.locale, 'de-AT');
     const { email, first_name, last_name } = changed.body;
     await addActive(service.db, service.company.id, Date.now(), { email, first_name, last_name }, 'Viewer');
-    const links = {
-      baseUrl: 'https://pay.example.com',
-      linkKey: service.linkKey,
-      mailKey: service.mailKey,
-      clock: service.clock,
-      customerPageLink: async () => undefined,
-    };
-    /** A worker that was just started: it remembers nothing. */
-    const make = (): Promise<unknown> =>
-      makeCustomerEmails(
-        { name: service.company.shard, db: { ...service.db }, clock: service.clock, log: silentLog },
-        links,
-      );
     // Emails begin with the first look at a company.
     await make();
-    const { id } = await succeeded(service, shop);
-    await make();
-    const rows = await service.db.query<{ subject: string; occasion: string }>(
-      'SELECT * FROM mails WHERE company_id = $1 AND kind IS NOT NULL',
-      [service.company.id],
-    );
-    const mail = rows.find(({ occasion }) => occasion === `receipt ${id}`);
-    assert.match(mail?.subject ?? '', /^Ihr Beleg von /);
-    const { text } = storedContent(service.mailKey, mail as never);
-    assert.ok(plain(text).includes('$ 49,00') && text.includes('Visa •••• 4242'), text);
-
-    const link = (await service.call('GET', `/v1/orders/${id}/receipt`)).body;
-    const { pathname, search } = new URL(link.url);
-    const pdf = Buffer.from(await (await fetch(service.baseUrl + pathname + search)).arrayBuffer());
-    const page = (await readPages(pdf)).map((one) => one.text).join('\n');
+    const { subject, text, page } = await receiptAndEmail();
+    assert.match(subject, /^Ihr Beleg von /);
+    assert.ok(text.includes('$ 49,00') && text.includes('Visa •••• 4242'), text);
     for (const word of ['Beleg', 'Rechnung an', 'BEZAHLT', 'Seite 1 von 1', 'Gesamtbetrag']) {
       assert.ok(page.includes(word), `${word} in ${page}`);
     }
+  });
+
+  it('has the language of the company if that of the customer is not known, and so has the receipt', async () => {
+    await changeProfile(contextOf(service), { locale: 'it' });
+    const german = await receiptAndEmail();
+    assert.match(german.subject, /^Ihr Beleg von /);
+    await service.call('PATCH', customerPath(), { body: { locale: null } });
+    const { subject, page } = await receiptAndEmail();
+    assert.match(subject, /^La tua ricevuta da /);
+    assert.ok(page.includes('Totale') && page.includes('Ricevuta'), page);
+    await changeProfile(contextOf(service), { locale: null });
+    assert.match((await receiptAndEmail()).subject, /^Your receipt from /);
   });
 });
 

@@ -1,5 +1,4 @@
-import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { wordsToCustomer } from '../../customer-texts/words.ts';
 import { limits } from '../../limits.ts';
 import type { Database } from '../../platform/database.ts';
 import { dayMs, minuteMs } from '../../platform/durations.ts';
@@ -53,7 +52,7 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   // The events of the last minutes are read again, and then the email goes to the new address.
   if (pageKinds.has(kind) && pageUrl === undefined) return;
   const reader = {
-    words: await wordsFor(customer.locale ?? defaultLocale),
+    words: await wordsToCustomer(customer, profile),
     firstName: customer.first_name,
     unsubscribeUrl: unsubscribeLink(dependencies, company.id, customerId),
   };

@@ -9,7 +9,7 @@ const companiesWithProfile = 'companies c LEFT JOIN company_profiles p ON p.comp
 /** The companies that send emails to customers. */
 export async function findSendingCompanies(db: Queryable, shard: string): Promise<Company[]> {
   const rows = await db.query<CompanyRow>(
-    `SELECT c.id, c.account_id, c.name, c.mode, c.api_version, c.clock_offset_ms, c.processor
+    `SELECT c.id, c.account_id, c.name, c.mode, c.api_version, c.clock_offset_ms, c.processor, c.locale
      FROM ${companiesWithProfile} WHERE ${sends} AND ${staysHere('c.id')}`,
   );
   return rows.map((row) => toCompany(row, shard));

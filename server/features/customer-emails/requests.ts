@@ -1,5 +1,4 @@
-import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { wordsToCustomer } from '../../customer-texts/words.ts';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -34,12 +33,12 @@ export async function sendRequest(
     throw new ApiError('too_many_requests', message);
   }
   const pageUrl = kind === 'card_request' ? await dependencies.customerPageLink(context, customer) : undefined;
+  const profile = await profileOf(db, company);
   const reader = {
-    words: await wordsFor(customer.locale ?? defaultLocale),
+    words: await wordsToCustomer(customer, profile),
     firstName: customer.first_name,
     unsubscribeUrl: unsubscribeLink(dependencies, company.id, customer.id),
   };
-  const profile = await profileOf(db, company);
   const { subject, ...content } = writeEmail(dependencies, company, profile, reader, request, pageUrl);
   const isNew = await writeCustomerMail(db, dependencies.mailKey, company.id, nowMs, {
     recipient: customer.email,

@@ -1,5 +1,4 @@
-import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { wordsToCustomer } from '../../customer-texts/words.ts';
 import { notFound } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
@@ -87,7 +86,7 @@ export async function writePreview(
   const profile = await profileOf(context.db, context.company);
   const occasion = previewOf(kind, order, await planChargeOf(context, order), context.nowMs);
   // No link that acts for the customer, for example one that stops emails.
-  const words = await wordsFor(customer.locale ?? defaultLocale);
+  const words = await wordsToCustomer(customer, profile);
   const reader = { words, firstName: showsCustomer ? customer.first_name : undefined, unsubscribeUrl: '#' };
   return writeEmail(links, context.company, profile, reader, occasion, links.baseUrl);
 }

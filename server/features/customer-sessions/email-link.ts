@@ -1,5 +1,4 @@
-import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { wordsToCustomer } from '../../customer-texts/words.ts';
 import { tooManyRequests } from '../../errors.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import { limits } from '../../limits.ts';
@@ -101,7 +100,7 @@ async function mailLink(
   );
   if (decisions.some(({ allowed }) => !allowed)) return;
   const { name: merchant } = await merchantOf(context);
-  const words = await wordsFor(customer.locale ?? defaultLocale);
+  const words = await wordsToCustomer(customer, company);
   const { pageLink } = words.texts.emails;
   await db.transaction(async (transaction) => {
     const inside = { ...context, db: transaction };

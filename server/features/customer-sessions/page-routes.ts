@@ -105,13 +105,13 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
         body: { browser: reported, ...choice },
         address,
         token,
-        askedLocale,
+        addressLocale,
         browser,
       }) => {
         const dependencies = dependenciesOf(context);
         const page = {
           baseUrl: dependencies.baseUrl,
-          path: withLocale(`/customer/${token}?returned=card`, askedLocale),
+          path: withLocale(`/customer/${token}?returned=card`, addressLocale),
         };
         const present = withPresence(context, browser, page, reported);
         await chooseCard(dependencies, present, subject, choice, address);
@@ -134,11 +134,11 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/subscriptions/:id/pay',
       category: 'write',
       body: renewalPayment,
-      handle: ({ context, subject, params: { id = '' }, body, address, token, askedLocale, browser }) => {
+      handle: ({ context, subject, params: { id = '' }, body, address, token, addressLocale, browser }) => {
         const dependencies = dependenciesOf(context);
         const page = {
           baseUrl: dependencies.baseUrl,
-          path: withLocale(`/customer/${token}?returned=${id}`, askedLocale),
+          path: withLocale(`/customer/${token}?returned=${id}`, addressLocale),
         };
         const present = withPresence(context, browser, page, body.browser);
         return actAndShow(dependencies, present, subject, () =>

@@ -62,7 +62,8 @@ export async function customerPageLink(
   };
   const emailKey = email === undefined ? null : emailKeyOf(email);
   if (!(await insertCustomerSession(db, session, hashPageToken(token), emailKey))) return undefined;
-  const url = withLocale(`${baseUrl}/customer/${token}`, await localeOfCustomer(context, customerId));
+  const locale = await localeOfCustomer(context, customerId);
+  const url = withLocale(`${baseUrl}/customer/${token}`, { locale, fallback: company.locale });
   return { session, url, expiresAt };
 }
 

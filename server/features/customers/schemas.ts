@@ -60,7 +60,7 @@ const ownPhone = phone({
     'International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.',
 });
 const ownLocale = locale(
-  'The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.',
+  'The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer.',
 );
 export const taxId = line({
   format: 'tax-id',

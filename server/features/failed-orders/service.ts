@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type LinkDependencies, priceNow } from '../checkout-sessions/service.ts';
 import { type EmailDependencies, sendRequest } from '../customer-emails/service.ts';
+import { localeOfCustomer } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { isManual, isStillFailed, ordersById } from '../orders/service.ts';
 import type { PaymentLink } from '../payment-links/schemas.ts';
@@ -129,6 +130,7 @@ async function openLink(
 ): Promise<PaymentLink> {
   if (row) return changeLink(context, pageLinks, row.payment_link_id, { active: true, max_payments: 1 });
   const { items, coupon_code } = offerOf(order);
+  const locale = await localeOfCustomer(context, order.customer_id);
   const link = await createLink(context, pageLinks, {
     name: `Order ${order.order_number}`,
     mode: 'payment',
@@ -136,6 +138,7 @@ async function openLink(
     ...(coupon_code !== null && { coupon_code }),
     ...(isManual(order) && { capture: 'manual' }),
     ...(order.shipping && { collect: ['shipping'] }),
+    ...(locale !== null && { locale }),
     metadata: order.metadata,
     max_payments: 1,
   });

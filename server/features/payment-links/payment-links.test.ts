@@ -132,6 +132,30 @@ describe('a payment link', () => {
     assert.equal((await pay(page)).body.result.total, 1000);
   });
 
+  it('asks for a language, unless the visitor does, also on the page that says why it is closed', async () => {
+    const { id, path } = await createLink({ locale: 'fr' });
+    const at = `/v1/payment_links/${id}`;
+    const queryOf = async (query = ''): Promise<string> =>
+      new URL(await visit(path + query, { 'accept-language': 'de' }), service.baseUrl).search;
+    assert.deepEqual([await queryOf(), await queryOf('?locale=nl')], ['?locale=fr', '?locale=nl']);
+    const { body: sessions } = await service.call('GET', `/v1/checkout_sessions?payment_link_id=${id}`);
+    assert.deepEqual(new Set(sessions.data.map(({ locale }: { locale: string }) => locale)), new Set(['fr']));
+    const changed = await service.call('PATCH', at, { body: { locale: 'pt-BR', active: false } });
+    assert.deepEqual([changed.body.locale, new URL(changed.body.url).search], ['pt-BR', '']);
+    const closed = await fetch(service.baseUrl + path, { headers: { accept: 'text/html', 'accept-language': 'de' } });
+    assert.match(await closed.text(), /<html lang="pt-BR"/);
+    for (const locale of ['tlh', 'DE', '', 7]) {
+      assertRefused(await service.call('PATCH', at, { body: { locale } }), 400, 'validation_error', 'locale');
+    }
+    const cleared = await service.call('PATCH', at, { body: { locale: null, active: true } });
+    assert.equal(cleared.body.locale, null);
+    assert.equal(await queryOf(), '');
+    await assert.rejects(
+      service.db.query(`UPDATE payment_links SET locale = 'French' WHERE id = $1`, [id]),
+      /payment_links_locale_check/,
+    );
+  });
+
   it('creates what it sells from a name and a price', async () => {
     const pricing = { amount: 2500, currency: 'eur' };
     const made = { product: { name: 'Tea tasting, \u6614', pricing }, quantity: 1 };

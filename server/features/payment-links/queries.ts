@@ -31,18 +31,20 @@ export interface LinkRow {
   /** Of a visit only: the failed order whose money the link asks for. */
   readonly failed_order?: { readonly customer_id: string; readonly status: string } | null;
   readonly slug: string | null;
+  readonly locale: string | null;
 }
 
 const columns = `company_id, id, sealed_token, name, mode, items, plan_id, capture, success_url, coupon_code, allow_coupons, collect,
-  metadata, active, max_payments, ends_at, payments, updated_at, slug`;
+  metadata, active, max_payments, ends_at, payments, updated_at, slug, locale`;
 
 const source: ListSource = { table: 'payment_links', objectType: 'payment_link', columns, sorts: {} };
 
 export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer): Promise<void> {
   await db.query(
     `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, plan_id, success_url,
-       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at, slug, capture)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at, slug, capture,
+       locale)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
     [
       row.company_id,
       row.id,
@@ -63,6 +65,7 @@ export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer)
       row.updated_at,
       row.slug,
       row.capture,
+      row.locale,
     ],
   );
 }
@@ -170,7 +173,7 @@ export async function listLinks(
 export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {
   await db.query(
     `UPDATE payment_links SET name = $3, success_url = $4, allow_coupons = $5, metadata = $6, active = $7,
-       max_payments = $8, ends_at = $9, updated_at = $10, slug = $11
+       max_payments = $8, ends_at = $9, updated_at = $10, slug = $11, locale = $12
      WHERE company_id = $1 AND id = $2`,
     [
       row.company_id,
@@ -184,6 +187,7 @@ export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {
       row.ends_at,
       row.updated_at,
       row.slug,
+      row.locale,
     ],
   );
 }

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, defaulting, line, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, defaulting, line, locale, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { checkoutItemFields, exampleOffer, offerFields, shownOffer } from '../checkout-sessions/schemas.ts';
 import { productCreate } from '../products/schemas.ts';
@@ -19,6 +19,10 @@ const slug = line({
   description: 'The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.',
   examples: ['autumn'],
 });
+
+const linkLocale = locale(
+  'The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.',
+);
 
 const newProduct = Type.Object(
   {
@@ -58,6 +62,7 @@ export const paymentLinkCreate = Type.Object(
     max_payments: Type.Optional(maxPayments),
     ends_at: Type.Optional(endsAt),
     slug: Type.Optional(slug),
+    locale: Type.Optional(linkLocale),
   },
   { additionalProperties: false, title: 'PaymentLinkCreate' },
 );
@@ -72,6 +77,7 @@ export const paymentLinkUpdate = Type.Object(
     max_payments: Type.Optional(maxPayments),
     ends_at: Type.Optional(endsAt),
     slug: Type.Optional(clearable(slug)),
+    locale: Type.Optional(clearable(linkLocale)),
     metadata: Type.Optional(metadataPatch),
   },
   { additionalProperties: false, minProperties: 1, title: 'PaymentLinkUpdate' },
@@ -92,6 +98,7 @@ export const paymentLink = Type.Object(
       }),
     ),
     ...shownOffer,
+    locale: nullable(linkLocale),
     active: Type.Boolean(),
     max_payments: nullable(Type.Integer()),
     ends_at: nullable(timestamp()),
@@ -110,6 +117,7 @@ export const paymentLink = Type.Object(
         slug: 'autumn',
         readable_url: 'https://pay.example.com/pay/tea-house/autumn',
         ...exampleOffer,
+        locale: null,
         active: true,
         max_payments: 100,
         ends_at: null,

@@ -76,6 +76,7 @@ function toWire(
     allow_coupons: row.allow_coupons,
     collect: [...row.collect],
     metadata: row.metadata,
+    locale: row.locale,
     active: row.active,
     max_payments: row.max_payments,
     ends_at: row.ends_at?.toISOString() ?? null,
@@ -144,6 +145,7 @@ async function insertNew(
     payments: 0,
     updated_at: new Date(nowMs),
     slug: input.slug ?? null,
+    locale: input.locale ?? null,
   };
   await refusingDuplicateSlug(insertLink(db, row, hashPageToken(token)));
   return oneToWire(context, dependencies, row);
@@ -247,7 +249,7 @@ export async function visitLink(
   link: LinkRow,
 ): Promise<string> {
   const { url } = await openSession(context, dependencies, {
-    locale: null,
+    locale: link.locale,
     mode: link.mode,
     items: link.items,
     plan_id: link.plan_id,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import { assertRefused } from '../../../tests/support/orders.ts';
+import { assertRefused, createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { contrast, textColorOn } from './color.ts';
 import { profileOf } from './service.ts';
@@ -93,6 +93,54 @@ describe('the profile of a company', () => {
     assertRefused(await change({ terms_version: '9' }), 400, 'validation_error', 'terms_version');
   });
 
+  it('has a language, which addresses for customers carry until a session, a customer or the visitor has one', async () => {
+    assert.equal((await owner.in('GET', path)).body.locale, null);
+    const company = { ...service.company, id: companyOf(owner, 'sandbox') };
+    const key = await service.createKey(company);
+    const items = [{ product_id: await createProduct(service, 100, { key }), quantity: 1 }];
+    const sell = async (at: string, more: object = {}) =>
+      (await service.call('POST', at, { key, body: { mode: 'payment', items, ...more } })).body;
+    const queryOf = async (more?: object): Promise<string> =>
+      new URL((await sell('/v1/checkout_sessions', more)).url).search;
+    assert.equal(await queryOf(), '');
+
+    const { body } = await change({ locale: 'de' });
+    assert.deepEqual(
+      [body.locale, body.cancel_url, body.withdraw_url, body.customer_page_url].map((text) => text.split('?').at(-1)),
+      ['de', 'fallback=de', 'fallback=de', 'fallback=de'],
+    );
+    assert.deepEqual([await queryOf(), await queryOf({ locale: 'fr' })], ['?fallback=de', '?locale=fr']);
+    const link = await sell('/v1/payment_links', { name: 'Tea' });
+    const visited = async (query: string, headers: Record<string, string> = {}) => {
+      const { pathname } = new URL(link.url);
+      const reply = await fetch(service.baseUrl + pathname + query, { headers, redirect: 'manual' });
+      return new URL(reply.headers.get('location') ?? '', service.baseUrl).search;
+    };
+    assert.deepEqual([await visited(''), await visited('?locale=nl')], ['?fallback=de', '?locale=nl']);
+
+    const languageAt = async (address: string, language: string): Promise<string | undefined> => {
+      const reply = await fetch(service.baseUrl + address, {
+        headers: { accept: 'text/html', 'accept-language': language },
+      });
+      return /<html lang="([^"]+)"/.exec(await reply.text())?.[1];
+    };
+    assert.deepEqual(
+      [await languageAt(body.cancel_url, 'fi,zh;q=0.5'), await languageAt(body.cancel_url, 'fi,it;q=0.5')],
+      ['de', 'it'],
+    );
+    await service.call('PATCH', `/v1/payment_links/${link.id}`, { key, body: { active: false } });
+    const closed = new URL(link.url).pathname;
+    assert.deepEqual([await languageAt(closed, 'fi'), await languageAt(closed, 'ja')], ['de', 'ja']);
+
+    assert.equal((await change({ color: null })).body.locale, 'de');
+    assert.equal((await change({ locale: null })).body.cancel_url, body.cancel_url.split('?')[0]);
+    assert.equal(await queryOf(), '');
+    await assert.rejects(
+      service.db.query(`UPDATE companies SET locale = 'German' WHERE id = $1`, [company.id]),
+      /companies_locale_check/,
+    );
+  });
+
   it('loses no setting when two changes arrive together', async () => {
     await Promise.all(
       ['order_receipt', 'refund_receipt', 'payment_failed', 'card_expiring'].map((kind) =>
@@ -117,6 +165,7 @@ describe('the profile of a company', () => {
       [{ website: 'http://shop.example.com' }, 'website'],
       [{ terms_url: 'javascript:alert(1)' }, 'terms_url'],
       [{ terms_url: 'https://tea.example/terms', terms_version: 'Two\nlines' }, 'terms_version'],
+      [{ locale: 'German' }, 'locale'],
       [{ address: { country: 'Germany' } }, 'address.country'],
       [{ emails: { from_name: 'Ada\r\nBcc: eve@example.com' } }, 'emails.from_name'],
       [{ emails: { upcoming_renewal_days: 0 } }, 'emails.upcoming_renewal_days'],

@@ -11,13 +11,15 @@ export interface ProfileRow {
   tax_id: string | null;
   terms_url: string | null;
   terms_version: string | null;
+  /** Of the company itself, because everything that makes an address for customers needs it. */
+  locale: string | null;
   emails: Partial<EmailSettings>;
   customer_page: Partial<CustomerPageSettings>;
   updated_at: Date;
 }
 
-const columns =
-  'display_name, logo_id, color, support_email, website, address, tax_id, terms_url, terms_version, emails, customer_page, updated_at';
+const columns = `display_name, logo_id, color, support_email, website, address, tax_id, terms_url, terms_version, emails, customer_page, updated_at,
+  (SELECT c.locale FROM companies c WHERE c.id = company_id) AS locale`;
 
 export async function findProfile(db: Queryable, companyId: string): Promise<ProfileRow | undefined> {
   const [row] = await db.query<ProfileRow>(`SELECT ${columns} FROM company_profiles WHERE company_id = $1`, [
@@ -40,7 +42,7 @@ export async function lockProfile(db: Queryable, companyId: string): Promise<Pro
 export async function updateProfile(
   db: Queryable,
   companyId: string,
-  row: Omit<ProfileRow, 'logo_id' | 'updated_at'>,
+  row: Omit<ProfileRow, 'logo_id' | 'locale' | 'updated_at'>,
 ): Promise<void> {
   await db.query(
     `UPDATE company_profiles SET display_name = $2, color = $3, support_email = $4, website = $5, address = $6,
@@ -60,6 +62,10 @@ export async function updateProfile(
       row.terms_version,
     ],
   );
+}
+
+export async function updateLocale(db: Queryable, companyId: string, locale: string | null): Promise<void> {
+  await db.query('UPDATE companies SET locale = $2 WHERE id = $1', [companyId, locale]);
 }
 
 /** The first part of the readable addresses of the company. */

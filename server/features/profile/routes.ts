@@ -14,7 +14,7 @@ const common = {
 } as const;
 
 /** Used only by the dashboard. */
-export function profileRoutes(): Route[] {
+export function profileRoutes(access: { readonly forgetAccess: (companyId: string) => void }): Route[] {
   return [
     defineRoute({
       ...common,
@@ -36,7 +36,12 @@ export function profileRoutes(): Route[] {
       summary: 'Update what customers see of the company',
       body: profileUpdate,
       current: ({ context }) => lockedProfile(context),
-      handle: ({ context, body }) => changeProfile(context, body),
+      handle: async ({ context, body }) => {
+        const changed = await changeProfile(context, body);
+        // The language belongs to the company that is remembered with its keys.
+        access.forgetAccess(context.company.id);
+        return changed;
+      },
     }),
     defineRoute({
       ...common,

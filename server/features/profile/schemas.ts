@@ -1,5 +1,5 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
-import { clearable, line, name, nullable, timestamp } from '../../http/schemas.ts';
+import { clearable, line, locale, name, nullable, timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 /** The profile of a company: what its customers see of it on pages, in emails and on receipts. */
@@ -69,6 +69,10 @@ const customerPageSettings = Type.Object({
 });
 export type CustomerPageSettings = Static<typeof customerPageSettings>;
 
+const companyLocale = locale(
+  'The language of pages whose visitor has none of our languages, and of emails and receipts of a customer without one. Null: English.',
+);
+
 export const profile = Type.Object({
   display_name: Type.String({ description: 'The name of the company unless it is set.' }),
   has_own_display_name: Type.Boolean(),
@@ -81,6 +85,7 @@ export const profile = Type.Object({
   tax_id: nullable(Type.String()),
   terms_url: nullable(Type.String({ description: 'The terms to which customers agree on checkout pages.' })),
   terms_version: nullable(Type.String({ examples: ['2026-11-19'] })),
+  locale: nullable(companyLocale),
   emails: emailSettings,
   customer_page: customerPageSettings,
   cancel_url: Type.String({ description: 'Where customers cancel without signing in. Relative to the base URL.' }),
@@ -104,6 +109,7 @@ export const profileUpdate = optional({
   tax_id: clearable(line({ maxLength: limits.taxIdLength })),
   terms_url: clearable(url()),
   terms_version: clearable(line({ maxLength: limits.termsVersionLength })),
+  locale: clearable(companyLocale),
   emails: optional({
     enabled: Type.Boolean(),
     ...each(emailKinds, () => Type.Boolean()),

@@ -1,5 +1,6 @@
 import type { Company } from '../../company.ts';
 import { ApiError, invalidField } from '../../errors.ts';
+import { withLocale } from '../../http/locale.ts';
 import { companyAddress } from '../../http/page-token.ts';
 import { mustNameDuty } from '../../platform/order-duty.ts';
 import type { UploadedFile } from '../../http/route.ts';
@@ -19,6 +20,7 @@ import {
   lockProfile,
   type ProfileRow,
   updateLinkName,
+  updateLocale,
   updateLogo,
   updateProfile,
 } from './queries.ts';
@@ -60,6 +62,7 @@ export async function profileOf(db: Queryable, company: ProfileOwner): Promise<P
 }
 
 function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Profile {
+  const address = (page: string): string => withLocale(`/${page}/${companyAddress(id)}`, { fallback: row?.locale });
   return {
     display_name: row?.display_name ?? name,
     has_own_display_name: typeof row?.display_name === 'string',
@@ -72,15 +75,16 @@ function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Pro
     tax_id: row?.tax_id ?? null,
     terms_url: row?.terms_url ?? null,
     terms_version: row?.terms_version ?? null,
+    locale: row?.locale ?? null,
     emails: { ...emailDefaults, ...row?.emails },
     customer_page: {
       ...customerPageDefaults,
       accept_declarations: mustNameDuty(row?.address?.country),
       ...row?.customer_page,
     },
-    cancel_url: `/cancel/${companyAddress(id)}`,
-    withdraw_url: `/withdraw/${companyAddress(id)}`,
-    customer_page_url: `/customer/${companyAddress(id)}`,
+    cancel_url: address('cancel'),
+    withdraw_url: address('withdraw'),
+    customer_page_url: address('customer'),
     updated_at: row?.updated_at.toISOString() ?? null,
   };
 }
@@ -91,7 +95,7 @@ export async function lockedProfile({ db, company }: RequestContext): Promise<Pr
 }
 
 export async function changeProfile({ db, company, nowMs }: RequestContext, change: ProfileUpdate): Promise<Profile> {
-  const { address, emails, customer_page, website, color, terms_url, terms_version, ...texts } = change;
+  const { address, emails, customer_page, website, color, terms_url, terms_version, locale, ...texts } = change;
   const urls = {
     website: checkedUrl('website', website, company.mode),
     terms_url: checkedUrl('terms_url', terms_url, company.mode),
@@ -99,6 +103,7 @@ export async function changeProfile({ db, company, nowMs }: RequestContext, chan
   };
   return db.transaction(async (transaction) => {
     const row = await lockProfile(transaction, company.id);
+    if (locale !== undefined && locale !== row.locale) await updateLocale(transaction, company.id, locale);
     await updateProfile(transaction, company.id, {
       ...row,
       ...texts,

@@ -1,5 +1,4 @@
-import { defaultLocale } from '../../customer-texts/languages.ts';
-import { wordsFor } from '../../customer-texts/words.ts';
+import { wordsToCustomer } from '../../customer-texts/words.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import { limits } from '../../limits.ts';
@@ -178,7 +177,7 @@ export async function readReceipt(
     profile,
     logo,
     // Also for those who do not see who the customer is.
-    words: await wordsFor(present?.locale ?? defaultLocale),
+    words: await wordsToCustomer(present, profile),
   };
   return {
     document: receiptDocument(facts),

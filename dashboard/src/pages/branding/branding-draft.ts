@@ -1,3 +1,4 @@
+import { languageName } from '../../components/language-field.tsx';
 import { type Body, editedFields, shown } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import type { Profile } from '../../types.ts';
@@ -24,6 +25,7 @@ export function draftOf({ address, emails, customer_page, ...profile }: Profile)
     tax_id: profile.tax_id ?? '',
     terms_url: profile.terms_url ?? '',
     terms_version: profile.terms_version ?? '',
+    locale: profile.locale ?? '',
     ...emails,
     upcoming_renewal_days: String(emails.upcoming_renewal_days),
     from_name: emails.from_name ?? '',
@@ -52,6 +54,7 @@ export function bodyOf(draft: BrandingDraft): Body {
     tax_id: set(draft.tax_id),
     terms_url: set(draft.terms_url),
     terms_version: set(draft.terms_version),
+    locale: draft.locale || null,
     address: Object.fromEntries(addressParts.map((part) => [part, set(draft[part])])),
     ...within('emails', {
       enabled: draft.enabled,
@@ -87,6 +90,7 @@ export const fields = editedFields<BrandingDraft>({
   tax_id: branding.taxId,
   terms_url: branding.terms,
   terms_version: branding.termsVersion,
+  locale: { label: branding.language, show: ({ locale }) => (locale ? languageName(locale) : branding.noLanguage) },
   enabled: branding.enabled,
   ...branding.kinds,
   upcoming_renewal_days: { label: branding.upcomingDays, path: 'emails.upcoming_renewal_days' },

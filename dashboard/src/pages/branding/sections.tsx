@@ -3,6 +3,7 @@ import { CountrySelect } from '../../components/choice-field.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { CheckField, Field, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
+import { LanguageField } from '../../components/language-field.tsx';
 import { UnsentEmails } from '../../components/mailbox-link.tsx';
 import { branding } from '../../texts/branding.ts';
 import type { Profile } from '../../types.ts';
@@ -32,6 +33,13 @@ export function BrandSection({ form, profile, canWrite }: SectionProps & { reado
         <TextField form={form} name="support_email" type="email" label={branding.supportEmail} />
         <TextField form={form} name="website" type="url" label={branding.website} />
       </FieldRow>
+      <LanguageField
+        form={form}
+        name="locale"
+        label={branding.language}
+        hint={branding.languageHint}
+        none={branding.noLanguage}
+      />
       <FieldRow>
         <TextField form={form} name="terms_url" type="url" label={branding.terms} hint={branding.termsHint} />
         <TextField form={form} name="terms_version" label={branding.termsVersion} hint={branding.termsVersionHint} />

@@ -2,6 +2,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { useEditForm } from '../../components/edit-form.tsx';
 import { CheckField, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
+import { LanguageField, languageName } from '../../components/language-field.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
@@ -15,13 +16,15 @@ const draftOf = (link?: PaymentLink) => ({
   max_payments: link?.max_payments?.toString() ?? '',
   ends_at: link?.ends_at?.slice(0, 10) ?? '',
   success_url: link?.success_url ?? '',
+  locale: link?.locale ?? '',
 });
 type Draft = ReturnType<typeof draftOf>;
 
-const bodyOf = ({ name, allow_coupons, max_payments, ends_at, success_url }: Draft) => ({
+const bodyOf = ({ name, allow_coupons, max_payments, ends_at, success_url, locale }: Draft) => ({
   name,
   allow_coupons,
   success_url: success_url.trim() || null,
+  locale: locale || null,
   ...(max_payments ? { max_payments: Number(max_payments) } : {}),
   ...(ends_at ? { ends_at: endOfDay(ends_at) } : {}),
 });
@@ -32,6 +35,10 @@ const fields = editedFields<Draft>({
   max_payments: paymentLinks.max,
   ends_at: paymentLinks.ends,
   success_url: paymentLinks.successUrl,
+  locale: {
+    label: paymentLinks.language,
+    show: ({ locale }) => (locale ? languageName(locale) : paymentLinks.noLanguage),
+  },
 });
 
 /** What a link sells stays as it is: people who have the link rely on it. */
@@ -73,6 +80,13 @@ export function EditLink({ link, onClose }: { link: PaymentLink; onClose: () => 
           label={paymentLinks.successUrl}
           hint={paymentLinks.successHint}
           placeholder="https://shop.example.com/thanks"
+        />
+        <LanguageField
+          form={form}
+          name="locale"
+          label={paymentLinks.language}
+          hint={paymentLinks.languageHint}
+          none={paymentLinks.noLanguage}
         />
       </Form>
     </Dialog>

@@ -26,6 +26,7 @@ export const initialDraft = {
   max_payments: '',
   ends_at: '',
   success_url: '',
+  locale: '',
 };
 export type LinkDraft = typeof initialDraft;
 
@@ -73,7 +74,7 @@ const collectedBy = ({ shipping, company }: LinkDraft): string[] => [
 ];
 
 export function bodyOf(draft: LinkDraft): object {
-  const { allow_coupons, max_payments, ends_at, success_url } = draft;
+  const { allow_coupons, max_payments, ends_at, success_url, locale } = draft;
   return {
     name: nameOf(draft),
     ...offerOf(draft),
@@ -82,6 +83,7 @@ export function bodyOf(draft: LinkDraft): object {
     ...(max_payments ? { max_payments: Number(max_payments) } : {}),
     ...(ends_at ? { ends_at: endOfDay(ends_at) } : {}),
     ...(success_url.trim() ? { success_url: success_url.trim() } : {}),
+    ...(locale ? { locale } : {}),
   };
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { CurrencyField } from '../../components/choice-field.tsx';
 import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
+import { LanguageField } from '../../components/language-field.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { ProductLines } from '../../components/product-lines.tsx';
 import { priceText } from '../../format.ts';
@@ -83,7 +84,7 @@ function PlanSold({ form }: FieldsProps) {
   );
 }
 
-const inOptions = ['name', 'max_payments', 'ends_at', 'success_url'] as const;
+const inOptions = ['name', 'max_payments', 'ends_at', 'success_url', 'locale'] as const;
 
 function Options({ form }: FieldsProps) {
   const [open, setOpen] = useState(false);
@@ -118,6 +119,13 @@ function Options({ form }: FieldsProps) {
           label={paymentLinks.successUrl}
           hint={paymentLinks.successHint}
           placeholder="https://shop.example.com/thanks"
+        />
+        <LanguageField
+          form={form}
+          name="locale"
+          label={paymentLinks.language}
+          hint={paymentLinks.languageHint}
+          none={paymentLinks.noLanguage}
         />
         <TextField form={form} name="name" label={paymentLinks.name} hint={paymentLinks.nameHint} />
       </div>

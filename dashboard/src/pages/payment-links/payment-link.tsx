@@ -6,6 +6,7 @@ import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
+import { languageName } from '../../components/language-field.tsx';
 import QrCode from '../../components/qr-code.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
@@ -65,6 +66,7 @@ function Details({ link }: { link: PaymentLink }) {
                 link.capture === 'manual' && [paymentLinks.capture, paymentLinks.captureManual],
                 link.ends_at !== null && [paymentLinks.ends, <DateTime key="ends" at={link.ends_at} />],
                 link.success_url !== null && [paymentLinks.successUrl, link.success_url],
+                link.locale !== null && [paymentLinks.language, languageName(link.locale)],
                 link.readable_url !== null && [paymentLinks.longLink, <CopyId key="url" id={link.url} whole />],
                 [common.id, <CopyId key="id" id={link.id} />],
                 [common.created, <DateTime key="created" at={link.created_at} />],

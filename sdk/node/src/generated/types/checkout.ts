@@ -139,6 +139,8 @@ export interface PaymentLinkCreate {
   ends_at?: string | undefined;
   /** The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`. */
   slug?: string | undefined;
+  /** The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`. */
+  locale?: string | undefined;
 }
 
 export interface PaymentLink {
@@ -158,6 +160,7 @@ export interface PaymentLink {
   allow_coupons: boolean;
   collect: CheckoutField[];
   metadata: Metadata;
+  locale: string | null;
   active: boolean;
   max_payments: number | null;
   ends_at: string | null;
@@ -182,6 +185,8 @@ export interface PaymentLinkUpdate {
   ends_at?: string | undefined;
   /** The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`. */
   slug?: string | null | undefined;
+  /** The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`. */
+  locale?: string | null | undefined;
   metadata?: MetadataPatch | null | undefined;
 }
 

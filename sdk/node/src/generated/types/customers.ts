@@ -26,7 +26,7 @@ export interface CustomerCreate {
   company?: string | null | undefined;
   /** The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`. */
   tax_id?: string | null | undefined;
-  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
+  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer. */
   locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Your own labels. You can filter customers by them. Default: `[]`. */
@@ -85,7 +85,7 @@ export interface CustomerUpdate {
   company?: string | null | undefined;
   /** The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`. */
   tax_id?: string | null | undefined;
-  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
+  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer. */
   locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Your own labels. You can filter customers by them. */

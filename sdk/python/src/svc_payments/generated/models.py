@@ -204,7 +204,7 @@ CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
 CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
-PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
+PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "locale", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 InvoiceKind = Literal["invoice", "credit_note"]
 InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
 InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided"]
@@ -1134,6 +1134,7 @@ class PaymentLink(Model):
     allow_coupons: bool
     collect: List[CheckoutField | str]
     metadata: Dict[str, Any]
+    locale: str | None
     active: bool
     max_payments: int | None
     ends_at: datetime | None
@@ -1143,7 +1144,7 @@ class PaymentLink(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "locale", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"])
 
 
 class Receipt(Model):

@@ -46,7 +46,7 @@ class CustomerCreate(_CustomerCreate, total=False):
     company: str | None
     #: The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
     tax_id: str | None
-    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer.
     locale: str | None
     shipping_address: ShippingAddressInput | None
     #: Your own labels. You can filter customers by them.
@@ -63,7 +63,7 @@ class CustomerUpdate(TypedDict, total=False):
     company: str | None
     #: The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
     tax_id: str | None
-    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts have the language of your company, pages follow the browser. The checkout page sets it for a new customer.
     locale: str | None
     shipping_address: ShippingAddressInput | None
     #: Your own labels. You can filter customers by them.
@@ -565,6 +565,8 @@ class PaymentLinkCreate(_PaymentLinkCreate, total=False):
     ends_at: datetime | str
     #: The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.
     slug: str
+    #: The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.
+    locale: str
 
 
 class PaymentLinkUpdate(TypedDict, total=False):
@@ -581,6 +583,8 @@ class PaymentLinkUpdate(TypedDict, total=False):
     ends_at: datetime | str
     #: The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.
     slug: str | None
+    #: The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.
+    locale: str | None
     metadata: Mapping[str, Any] | None
 
 
