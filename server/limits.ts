@@ -180,6 +180,9 @@ export const limits = {
   invoicePaddingMax: 12,
   taxIdLength: 64,
   termsVersionLength: 40,
+  thankYouLength: 500,
+  supportLineLength: 200,
+  termsTextLength: 500,
   agreementLength: 2_000,
   /** The name of the sender of emails to customers. */
   fromNameLength: 70,

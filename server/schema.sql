@@ -330,12 +330,15 @@ CREATE TABLE company_profiles (
   link_name text,
   terms_url text,
   terms_version text,
+  texts jsonb NOT NULL DEFAULT '{}'::jsonb,
   CONSTRAINT company_profiles_check CHECK (((logo IS NULL) = (logo_id IS NULL))),
   CONSTRAINT company_profiles_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
   CONSTRAINT company_profiles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT company_profiles_logo_check CHECK ((octet_length(logo) <= 262144)),
   CONSTRAINT company_profiles_pkey PRIMARY KEY (company_id),
-  CONSTRAINT company_profiles_terms_version CHECK (((terms_url IS NULL) = (terms_version IS NULL)))
+  CONSTRAINT company_profiles_terms_version CHECK (((terms_url IS NULL) = (terms_version IS NULL))),
+  CONSTRAINT company_profiles_texts_check CHECK ((jsonb_typeof(texts) = 'object'::text)),
+  CONSTRAINT company_profiles_texts_terms CHECK ((NOT jsonb_path_exists(texts, '$.*?(exists (@."terms_url") && !(exists (@."terms_version")) || exists (@."terms_version") && !(exists (@."terms_url")))'::jsonpath)))
 );
 
 CREATE TABLE company_shards (

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { languages } from '../server/customer-texts/languages.ts';
 import { type Person, signUp } from './support/dashboard.ts';
 import { document } from './support/openapi.ts';
 import { assertRefused, openShop, order, readOrder, type Shop, succeeded } from './support/orders.ts';
@@ -71,6 +72,9 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'terms_url',
     'terms_version',
     'locale',
+    ...languages.flatMap((language) =>
+      within(`texts.${language}`, ['thank_you', 'support', 'terms_text', 'terms_url', 'terms_version']),
+    ),
     'emails.from_name',
     'emails.reply_to',
     'customer_page.headline',
@@ -84,6 +88,9 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'coupon.max_discount_amount',
     'profile.display_name',
     'profile.color',
+    'profile.terms_url',
+    'profile.texts.terms_text',
+    'profile.texts.terms_url',
   ],
   updateDispute: ['defense'],
   // A key whose expiry is lifted reads null; only a member of the team who gave the password can do it.

@@ -1,4 +1,5 @@
 import { byId, setLink } from '../shared/dom.ts';
+import { pageLocale } from '../shared/page-texts.ts';
 import type { Payment, Quote, Session } from './session.ts';
 
 /** What the customer agrees to: the terms of the merchant, and with a box that a new card is saved. */
@@ -7,7 +8,10 @@ import type { Payment, Quote, Session } from './session.ts';
 export function showAgreement({ agreement }: Session, { renewal }: Quote): void {
   const terms = byId('agreement');
   terms.hidden = !agreement?.terms;
-  byId('agreement-link').textContent = agreement?.terms?.text ?? '';
+  const { text = '', locale = pageLocale() } = agreement?.terms ?? {};
+  const link = byId('agreement-link');
+  link.textContent = text;
+  link.lang = locale;
   setLink('agreement-link', agreement?.terms?.url);
   byId('save-area').hidden = renewal !== null;
   const [saving, shown] = [agreement?.save_card ?? '', byId('save-text')];

@@ -1,5 +1,5 @@
 import { formatLocale, type Template } from '../../server/customer-texts/messages.ts';
-import { byId, element, filled, setText } from '../shared/dom.ts';
+import { byId, element, filled, ownText, setText } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
 import { enterOutcome, leaveOutcome, type Outcome } from '../shared/outcome.ts';
 import { pageLocale } from '../shared/page-texts.ts';
@@ -58,7 +58,7 @@ export function showUnavailable({ merchant, cancel_url }: Session): void {
     title: texts.unavailableTitle,
     text: filled(texts.unavailable, values),
     link: cancel_url ? { url: cancel_url, text: filled(texts.back, values) } : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
   });
 }
 
@@ -69,7 +69,7 @@ export function showExpired({ merchant, cancel_url }: Session): void {
     title: texts.expiredTitle,
     text: filled(texts.expired, values),
     link: cancel_url ? { url: cancel_url, text: filled(texts.back, values) } : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
   });
 }
 
@@ -84,6 +84,11 @@ function showReceiptEmail(email: Result['receipt_email']): void {
     rel: 'noopener noreferrer',
   };
   byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
+}
+
+function showThanks(thanks: Result['thank_you']): void {
+  byId('outcome-own').hidden = !thanks;
+  byId('outcome-own').replaceChildren(...(thanks ? [ownText(thanks)] : []));
 }
 
 interface Said {
@@ -107,7 +112,7 @@ const saidOf = (mode: Session['mode'], { state }: Result): Said =>
 const returnDelayMs = 3_000;
 
 export function showCompleted({ result, merchant, mode, success_url }: Session): void {
-  const support = { text: texts.support, email: merchant.support_email };
+  const support = { text: texts.support, merchant };
   if (!result) {
     showOutcome('completed', { symbol: 'tick', title: texts.paidBeforeTitle, text: texts.paidBefore, support });
     return;
@@ -132,6 +137,7 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
     note: success_url ? filled(texts.returning, values) : undefined,
     support,
   });
+  showThanks(result.thank_you);
   showReceiptEmail(result.receipt_email);
   const target = byId('outcome-link', HTMLAnchorElement);
   if (!target.hidden) setTimeout(() => location.assign(target.href), returnDelayMs);

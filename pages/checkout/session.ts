@@ -1,3 +1,6 @@
+import type { OwnText } from '../shared/dom.ts';
+import type { PageMerchant } from '../shared/header.ts';
+
 /** What the service says about a checkout session, and what the page sends. */
 
 export interface Line {
@@ -45,6 +48,8 @@ export interface Result {
   readonly order_number: string;
   /** `held`: the card is not charged yet. `released`: it never will be. */
   readonly state: 'paid' | 'held' | 'released';
+  /** What the merchant says after a payment. */
+  readonly thank_you: OwnText | null;
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string } | null;
@@ -53,11 +58,7 @@ export interface Result {
   readonly receipt_email: { readonly to: string; readonly state: 'sent' | 'mailbox' | 'kept' } | null;
 }
 
-interface Merchant {
-  readonly name: string;
-  readonly logo_url: string | null;
-  readonly color: string | null;
-  readonly support_email: string | null;
+interface Merchant extends PageMerchant {
   /** The button of an order says that the order obliges to pay. */
   readonly names_duty: boolean;
 }
@@ -82,7 +83,7 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
   /** The texts to which the customer agrees, besides `renewal`. They are sent back as they were shown. */
   readonly agreement: {
-    readonly terms: { readonly text: string; readonly url: string } | null;
+    readonly terms: (OwnText & { readonly url: string }) | null;
     readonly save_card: string;
   } | null;
   readonly saved_cards: readonly SavedCard[];

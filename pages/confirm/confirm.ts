@@ -43,7 +43,7 @@ function show(payment: Payment): void {
     symbol: status === 'confirmed' ? 'tick' : 'clock',
     ...wording,
     rows: status === 'confirmed' ? rowsOf(payment) : [],
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
 }
@@ -76,7 +76,7 @@ function showQuestion(payment: Payment): void {
   byId('ask-rows').replaceChildren(
     ...rowsOf(payment).map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
   );
-  setSupport('ask-support', texts.support, payment.merchant.support_email);
+  setSupport('ask-support', texts.support, payment.merchant);
   showFailure(payment.failure);
 }
 
@@ -94,7 +94,7 @@ function showProgress({ next_action: action, merchant, declines }: Payment): voi
     title: action ? texts.backAtBankTitle : texts.processingTitle,
     text: action ? texts.backAtBank : texts.processing,
     link: action ? { url: action.url, text: texts.continueAtBank } : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
   void poll();

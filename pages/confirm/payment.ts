@@ -1,14 +1,11 @@
+import type { PageMerchant } from '../shared/header.ts';
+
 /** What the service says about the payment of the link. */
 export interface Payment {
   readonly status: 'open' | 'processing' | 'confirmed' | 'ended';
   readonly livemode: boolean;
   readonly rehearsal: boolean;
-  readonly merchant: {
-    readonly name: string;
-    readonly logo_url: string | null;
-    readonly color: string | null;
-    readonly support_email: string | null;
-  };
+  readonly merchant: PageMerchant;
   /** Null once it is long over. */
   readonly details: {
     readonly order_number: string;

@@ -1,10 +1,8 @@
+import type { PageMerchant } from '../shared/header.ts';
+
 /** What the service says about the customer of the link. */
 
-export interface AccountMerchant {
-  readonly name: string;
-  readonly logo_url: string | null;
-  readonly color: string | null;
-  readonly support_email: string | null;
+export interface AccountMerchant extends PageMerchant {
   /** The law of its country names the words of a button that orders. */
   readonly names_duty: boolean;
 }

@@ -56,7 +56,7 @@ async function showEnded(): Promise<void> {
     link: isKnown
       ? { url: new URL(inPageLocale(token.slice(0, companyLength)), location.href).href, text: texts.newLink }
       : undefined,
-    ...(isKnown && { support: { text: texts.support, email: answer.body.merchant.support_email } }),
+    ...(isKnown && { support: { text: texts.support, merchant: answer.body.merchant } }),
   });
 }
 
@@ -96,7 +96,7 @@ function show(next: Account): void {
 }
 
 function showFooter(merchant: AccountMerchant): void {
-  setSupport('support', texts.support, merchant.support_email);
+  setSupport('support', texts.support, merchant);
   setText('safety', filled(texts.safety, { merchant: merchant.name }));
 }
 

@@ -1,5 +1,5 @@
 import { byId, filled, setSupport, setText } from '../shared/dom.ts';
-import { showHeader } from '../shared/header.ts';
+import { type PageMerchant, showHeader } from '../shared/header.ts';
 import { createInput, firstInvalid, type Input } from '../shared/inputs.ts';
 import { enterOutcome, leaveOutcome } from '../shared/outcome.ts';
 import { type Problem, request, untilAnswered } from '../shared/requests.ts';
@@ -7,17 +7,10 @@ import { texts } from './texts.ts';
 
 /** The pages on which a customer cancels a subscription or withdraws from a contract, without signing in. */
 
-interface DeclarationMerchant {
-  readonly name: string;
-  readonly logo_url: string | null;
-  readonly color: string | null;
-  readonly support_email: string | null;
-}
-
 interface DeclarationPage {
   readonly livemode: boolean;
   readonly rehearsal: boolean;
-  readonly merchant: DeclarationMerchant;
+  readonly merchant: PageMerchant;
 }
 
 const [kindInPath = '', token = ''] = location.pathname.split('/').filter(Boolean).slice(-2);
@@ -30,7 +23,7 @@ const requestId = [...crypto.getRandomValues(new Uint8Array(16))]
   .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5');
 
 let isBusy = false;
-let merchant: DeclarationMerchant;
+let merchant: PageMerchant;
 
 const required =
   (text: string) =>
@@ -62,7 +55,7 @@ async function load(): Promise<void> {
   byId('headline').textContent = words.headline;
   byId('lead').textContent = filled(words.lead, values);
   byId('send-text').textContent = words.confirm;
-  setSupport('form-support', texts.support, merchant.support_email);
+  setSupport('form-support', texts.support, merchant);
   leaveOutcome();
   byId('form').hidden = false;
 }
@@ -110,7 +103,7 @@ async function send(): Promise<void> {
     symbol: 'tick',
     title: words.doneTitle,
     text: filled(words.done, { ...answer.body, merchant: merchant.name }),
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
 }

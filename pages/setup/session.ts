@@ -1,14 +1,11 @@
+import type { PageMerchant } from '../shared/header.ts';
+
 /** What the service says about a session that saves a card. */
 export interface Setup {
   readonly status: 'open' | 'at_bank' | 'completed' | 'expired' | 'unavailable';
   readonly livemode: boolean;
   readonly rehearsal: boolean;
-  readonly merchant: {
-    readonly name: string;
-    readonly logo_url: string | null;
-    readonly color: string | null;
-    readonly support_email: string | null;
-  };
+  readonly merchant: PageMerchant;
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
   readonly card_brands: readonly string[];
   /** The bank wants to confirm the card. */

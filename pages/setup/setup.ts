@@ -51,7 +51,7 @@ function show(setup: Setup): void {
     symbol: 'clock',
     title: isOver ? texts.expiredTitle : texts.unavailableTitle,
     text: filled(isOver ? texts.expired : texts.unavailable, words),
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
 }
@@ -69,7 +69,7 @@ function showForm({ merchant, livemode, rehearsal, card_brands }: Setup): void {
   accepted.hidden = card_brands.length === 0;
   accepted.setAttribute('aria-label', filled(texts.accepted, { brands: card_brands.map(brandName).join(', ') }));
   accepted.replaceChildren(...card_brands.map(brandMark));
-  setSupport('form-support', texts.support, merchant.support_email);
+  setSupport('form-support', texts.support, merchant);
 }
 
 function showProblem(text: string | null): void {
@@ -86,7 +86,7 @@ function showAtBank({ bank_url: url, merchant }: Setup): void {
     title: texts.bankTitle,
     text: texts.bank,
     link: url ? { url, text: texts.toBank } : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
   void poll();
@@ -103,7 +103,7 @@ function showSaved({ merchant, card, success_url: url }: Setup): void {
       ? [[texts.savedCard, element('span', { class: 'card-name' }, brandMark(card.brand), cardName(card))]]
       : [],
     link: url ? { url, text: filled(texts.continue, words) } : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support: { text: texts.support, merchant },
     isAlone: true,
   });
 }

@@ -58,13 +58,30 @@ export function setLink(id: string, url: string | null | undefined): void {
 export const filled = (text: Template | string, values: Values): string =>
   fill(text, values, document.documentElement.lang);
 
-/** A text with `{email}`, which becomes a link. Hidden if there is no address. */
-export function setSupport(id: string, text: Template | string, email: string | null | undefined): void {
+/** The words of the merchant, which can be in another language than the page. */
+export interface OwnText {
+  readonly text: string;
+  readonly locale: string;
+}
+
+export const ownText = ({ text, locale }: OwnText): HTMLElement =>
+  element('span', { class: 'own', lang: locale, dir: 'auto' }, text);
+
+export interface Reachable {
+  readonly support: OwnText | null;
+  readonly support_email: string | null;
+}
+
+/** What the merchant says itself, and a text with `{email}`, which becomes a link. Hidden if there is neither. */
+export function setSupport(id: string, text: Template | string, merchant: Reachable | undefined): void {
+  const { support = null, support_email: email = null } = merchant ?? {};
   const [before = '', after = ''] = filled(text, {}).split('{email}');
   const target = byId(id);
-  target.hidden = !email;
-  if (email) target.replaceChildren(before, element('a', { href: `mailto:${email}` }, email), after);
-  else target.replaceChildren();
+  target.hidden = !email && !support;
+  target.replaceChildren(
+    ...(support ? [ownText(support)] : []),
+    ...(email ? [before, element('a', { href: `mailto:${email}` }, email), after] : []),
+  );
 }
 
 export function setProperties(properties: Readonly<Record<string, string>>): void {

@@ -1,9 +1,12 @@
 import { brandColors } from './colors.ts';
-import { byId, setLink, setProperties } from './dom.ts';
+import { byId, type Reachable, setLink, setProperties } from './dom.ts';
 
 /** The head of a page: the merchant with its logo and color, and the way back to its site. */
 
-interface HeaderMerchant {
+type HeaderMerchant = Pick<PageMerchant, 'name' | 'logo_url' | 'color'>;
+
+/** What every page knows about the merchant. */
+export interface PageMerchant extends Reachable {
   readonly name: string;
   readonly logo_url: string | null;
   readonly color: string | null;

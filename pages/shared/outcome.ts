@@ -1,5 +1,5 @@
 import type { Template } from '../../server/customer-texts/messages.ts';
-import { byId, drawing, element, setLink, setSupport, setText } from './dom.ts';
+import { byId, drawing, element, type Reachable, setLink, setSupport, setText } from './dom.ts';
 
 /** What a page shows instead of its content: it waits, it is done, or it cannot go on. */
 
@@ -12,7 +12,7 @@ export interface Outcome {
   readonly receiptUrl?: string | null;
   readonly note?: string | undefined;
   /** The text for questions, with a place for the address. */
-  readonly support?: { readonly text: Template | string; readonly email: string | null };
+  readonly support?: { readonly text: Template | string; readonly merchant: Reachable };
   readonly canRetry?: true;
   /** The page shows nothing else, so this is its title. */
   readonly isAlone?: true;
@@ -37,7 +37,7 @@ export function enterOutcome(state: string, outcome: Outcome): void {
   byId('outcome-link').textContent = link?.text ?? '';
   setLink('outcome-receipt', receiptUrl);
   setText('outcome-note', note);
-  setSupport('outcome-support', support?.text ?? '', support?.email);
+  setSupport('outcome-support', support?.text ?? '', support?.merchant);
   byId('outcome-retry').hidden = !canRetry;
   if (isNew) area.focus();
 }

@@ -5,7 +5,7 @@ import { dateText } from '../customer-texts/formats.ts';
 import type { ReadableTexts } from '../customer-texts/languages.ts';
 import { fill, type Values } from '../customer-texts/messages.ts';
 import { textsFor } from '../customer-texts/texts.ts';
-import { profileOf } from '../features/profile/service.ts';
+import { ownText, profileOf } from '../features/profile/service.ts';
 import type { Profile } from '../features/profile/schemas.ts';
 import { addressLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
 import { escaped } from '../platform/html.ts';
@@ -83,7 +83,7 @@ export async function sendClosedPage(
       reason === 'open'
         ? continueLink(withLocale('?open', addressLocaleOf(reply.request)), filled('continue'))
         : profile
-          ? actionsOf(profile, filled)
+          ? actionsOf(profile, locale, filled)
           : '',
   });
 }
@@ -111,9 +111,12 @@ function merchantOf({ display_name: name, logo_url }: Profile, mode: string): st
   return `<header class="merchant">${mark}<p class="merchant-name">${escaped(name)}</p>${badge}</header>`;
 }
 
-function actionsOf({ website, support_email: email }: Profile, textOf: (key: TextKey) => string): string {
+function actionsOf(profile: Profile, locale: string, textOf: (key: TextKey) => string): string {
+  const { website, support_email: email } = profile;
+  const own = ownText(profile, 'support', locale);
+  const support = own ? `<p class="note" lang="${own.locale}" dir="auto">${escaped(own.text)}</p>` : '';
   const link = website ? `<a class="pay" href="${escaped(website)}">${escaped(textOf('website'))}</a>` : '';
-  if (!email) return link;
+  if (!email) return link + support;
   const address = `<a href="mailto:${escaped(email)}">${escaped(email)}</a>`;
-  return `${link}<p class="note">${escaped(textOf('support')).replace('{email}', address)}</p>`;
+  return `${link}${support}<p class="note">${escaped(textOf('support')).replace('{email}', address)}</p>`;
 }

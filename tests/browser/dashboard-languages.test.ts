@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { FrameLocator, Page } from 'playwright-core';
 import { branding } from '../../dashboard/src/texts/branding.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
+import { preview } from '../../dashboard/src/texts/preview.ts';
 import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
-import { openPagesWorld } from '../support/hosted-pages.ts';
+import { checkLooks, openPagesWorld, typeCard } from '../support/hosted-pages.ts';
 import { inspect } from '../support/inspect.ts';
 
 /** The languages of company, customers and payment links in the dashboard, and the pages that follow them. */
@@ -86,13 +88,82 @@ describe('the language of a payment link in the dashboard', () => {
   });
 });
 
+describe('the own texts of the merchant', () => {
+  it('are typed by language beside the page in this language, and shown to customers as text', async () => {
+    const { page, button, field } = opened;
+    await page.goto('/settings/branding?tab=texts');
+    await field(branding.textsLanguage).selectOption({ label: 'German' });
+    const shown = page.frameLocator(`iframe[title="${preview.frame}"]`);
+    await shown
+      .locator('#pay')
+      .getByText(/bezahlen$/)
+      .waitFor();
+    await field(branding.ownTermsUrl).fill('https://tea.example/agb');
+    await field(branding.ownTerms).fill('Ich akzeptiere die AGB & den Widerruf.');
+    await shown.getByText('Ich akzeptiere die AGB & den Widerruf.').waitFor();
+    await field(branding.thankYou).fill('Vielen Dank!\nIhr "Tee" < 3 Tage.');
+    await field(branding.support).fill('Telefon: 030 123 & 456');
+    await field(branding.textsLanguage).selectOption({ label: 'Arabic' });
+    await field(branding.thankYou).fill('شكرا لك!');
+    await inspect(page, '/settings/branding?tab=texts');
+    await field(branding.ownTermsUrl).fill('javascript:alert(1)');
+    await field(branding.textsLanguage).selectOption({ label: 'German' });
+    await button(common.save).click();
+    // The mistake is in another language: its fields are shown.
+    await page.locator('[aria-invalid="true"]').waitFor();
+    assert.equal(await field(branding.textsLanguage).inputValue(), 'ar');
+    await field(branding.ownTermsUrl).fill('');
+    await button(common.save).click();
+    await page.getByText(common.saved, { exact: true }).waitFor();
+    const { texts } = (await owner.in('GET', '/dashboard/profile')).body;
+    assert.deepEqual([texts.ar.thank_you, texts.de.support, texts.fr], ['شكرا لك!', 'Telefon: 030 123 & 456', null]);
+
+    const { url } = await first('/v1/payment_links');
+    const visited = await visit(url, { locale: 'de' });
+    const { page: shop, fields, complaints } = visited;
+    await shop.getByRole('button', { name: /bezahlen$/ }).waitFor();
+    const terms = shop.locator('#agreement-link');
+    assert.deepEqual(
+      [await terms.textContent(), await terms.getAttribute('href'), await terms.getAttribute('lang')],
+      ['Ich akzeptiere die AGB & den Widerruf.', 'https://tea.example/agb', 'de'],
+    );
+    await payIn(shop, fields);
+    const own = shop.locator('#outcome-own');
+    await own.getByText('Vielen Dank!').waitFor();
+    assert.equal(await own.innerText(), 'Vielen Dank!\nIhr "Tee" < 3 Tage.');
+    await shop.locator('#outcome-support').getByText('Telefon: 030 123 & 456').waitFor();
+    await checkLooks(shop, 'own-texts', [{ isPhone: true }]);
+    assert.deepEqual(complaints, []);
+    await visited.close();
+    // In a language without own texts: those in the language of the company, English, of which there are none.
+    const french = await visit(url, { locale: 'fr' });
+    await french.page.getByRole('button', { name: /^Payer/ }).waitFor();
+    assert.equal(await french.page.locator('#agreement').isVisible(), false);
+    await french.close();
+  });
+});
+
+/** Fills in the page, whichever language it has. */
+async function payIn(shop: Page, fields: FrameLocator): Promise<void> {
+  for (const [id, text] of [
+    ['email', 'grace@example.com'],
+    ['first-name', 'Grace'],
+    ['last-name', 'Hopper'],
+    ['phone', '+15550109988'],
+  ] as const) {
+    await shop.locator(`#${id}`).fill(text);
+  }
+  await typeCard(fields);
+  await shop.locator('#pay').click();
+}
+
 describe('the language of the company in the dashboard', () => {
   it('decides for a visitor whose browser has none of our languages, in document, data and card fields', async () => {
     const { page, button, field } = opened;
     await page.goto('/settings/branding');
     await field(branding.language).selectOption({ label: 'Italian' });
     await button(common.save).click();
-    await page.getByText(common.saved).first().waitFor();
+    await page.getByText(common.saved, { exact: true }).waitFor();
     const { url } = await first('/v1/payment_links');
     const visited = await visit(url, { locale: 'fi' });
     const { page: shop, fields, complaints } = visited;

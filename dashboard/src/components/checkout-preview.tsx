@@ -19,12 +19,19 @@ const typingMs = 250;
  * The checkout page as customers will see it, beside the form that changes it. It is the real page: the service computes what it shows
  * from the draft and stores nothing. The frame stays, so that nothing flickers while one types.
  */
-export function CheckoutPreview({ draft }: { readonly draft: CheckoutDraft }) {
-  const canRead = useCan('payment_links:read');
-  return canRead ? <Preview draft={draft} /> : null;
+interface PreviewProps {
+  readonly draft: CheckoutDraft;
+  /** The language of the page. Default: English. */
+  readonly locale?: string;
 }
 
-function Preview({ draft }: { readonly draft: CheckoutDraft }) {
+export function CheckoutPreview({ draft, locale = '' }: PreviewProps) {
+  const canRead = useCan('payment_links:read');
+  // A page has one language, so another language is another page.
+  return canRead ? <Preview key={locale} draft={locale ? { ...draft, locale } : draft} locale={locale} /> : null;
+}
+
+function Preview({ draft, locale }: PreviewProps) {
   const [screen, setScreen] = useState<Screen>(() => (innerWidth < 640 ? 'phone' : 'desktop'));
   const frame = useRef<HTMLIFrameElement>(null);
   const page = usePageOf(draft);
@@ -65,7 +72,7 @@ function Preview({ draft }: { readonly draft: CheckoutDraft }) {
         <div style={{ width: width * scale }} className="shrink-0 overflow-hidden rounded-[10px] border border-line">
           <iframe
             ref={frame}
-            src="/checkout/preview"
+            src={`/checkout/preview${locale && `?locale=${locale}`}`}
             title={texts.frame}
             tabIndex={-1}
             style={{ width, height, transform: `scale(${scale})`, transformOrigin: '0 0' }}

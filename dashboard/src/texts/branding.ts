@@ -5,6 +5,7 @@ export const branding = {
   panelText: 'Set the name, logo and color that your customers see, and choose which emails they get.',
   sections: {
     brand: 'Brand',
+    texts: 'Own texts',
     receipts: 'Receipts',
     emails: 'Emails',
     'customer-page': 'Customer page',
@@ -37,6 +38,18 @@ export const branding = {
   languageHint:
     'Of pages for visitors whose browser has none of our languages, and of emails and receipts for customers whose language is not known.',
   noLanguage: 'English, unless you choose',
+  textsIn: (language: string) => `Own texts in ${language}`,
+  textsLead: (language: string) =>
+    `Shown to customers as you write them. A language without a text has that of ${language}, the language of your company.`,
+  textsLanguage: 'Language of the texts',
+  thankYou: 'Thank-you',
+  thankYouHint: 'Shown after a payment.',
+  support: 'Support line',
+  supportHint: 'How customers reach you: on pages and in emails, before the support email.',
+  ownTerms: 'What customers agree to',
+  ownTermsHint: 'Replaces our sentence above the button of checkout pages. It is the link to your terms.',
+  ownTermsUrl: 'Terms in this language',
+  ownTermsUrlHint: 'Leave empty to use the address under Brand.',
   terms: 'Terms',
   termsHint: 'The address of your terms. Checkout pages say that customers agree to them.',
   termsVersion: 'Version of the terms',

@@ -5,7 +5,7 @@ import { invalidField } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { GivenConsent } from '../consents/service.ts';
 import type { Profile } from '../profile/schemas.ts';
-import { profileOf } from '../profile/service.ts';
+import { ownText, profileOf, termsIn } from '../profile/service.ts';
 import type { Payment } from './page-schemas.ts';
 import type { Agreement } from './page-session.ts';
 import type { Quote } from './quote.ts';
@@ -29,12 +29,18 @@ export function renewalText({ texts, fill, amount }: Words, { plan, total, curre
 }
 
 export const agreementOf = (
-  { texts, fill }: Words,
-  { display_name: merchant, terms_url: url }: Pick<Profile, 'display_name' | 'terms_url'>,
-): Agreement => ({
-  terms: url === null ? null : { text: fill(texts.checkout.agreeTerms, { merchant }), url },
-  save_card: fill(texts.checkout.saveCard, { merchant }),
-});
+  words: Words,
+  profile: Pick<Profile, 'display_name' | 'terms_url' | 'terms_version' | 'texts' | 'locale'>,
+): Agreement => {
+  const { fill, locale, texts } = words;
+  const { display_name: merchant } = profile;
+  const terms = termsIn(profile, locale);
+  const usual = { text: fill(texts.checkout.agreeTerms, { merchant }), locale };
+  return {
+    terms: terms && { ...(ownText(profile, 'terms_text', locale) ?? usual), url: terms.url },
+    save_card: fill(texts.checkout.saveCard, { merchant }),
+  };
+};
 
 /** What the page says the customer has agreed to. Throws if it is not what the page shows now. */
 export async function consentsGiven(
@@ -58,11 +64,11 @@ export async function consentsGiven(
     if (seen !== text) {
       throw invalidField(`agreed.${kind}`, 'must be the text that the page shows. It has changed: load the page again');
     }
-    const ofMerchant = kind === 'terms';
+    const agreedTerms = kind === 'terms' ? termsIn(profile, words.locale) : null;
     return {
-      ...{ kind, text, locale: words.locale },
-      version: (ofMerchant && profile.terms_version) || agreementVersion,
-      url: ofMerchant ? profile.terms_url : null,
+      ...{ kind, text, locale: (kind === 'terms' && terms?.locale) || words.locale },
+      version: agreedTerms?.version ?? agreementVersion,
+      url: agreedTerms?.url ?? null,
       given_at: new Date(context.nowMs).toISOString(),
     };
   });

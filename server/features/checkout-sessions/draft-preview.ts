@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { defaultLocale, languageOf } from '../../customer-texts/languages.ts';
 import { requirePermissions } from '../../http/caller.ts';
-import { line, name, nullable } from '../../http/schemas.ts';
+import { line, locale, name, nullable } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { discountOf } from '../coupons/service.ts';
@@ -51,10 +52,20 @@ const typedCoupon = Type.Object(
   { additionalProperties: false, description: 'A coupon that does not exist yet, on an example.' },
 );
 
+const draftUrl = Type.String({ maxLength: limits.urlLength });
+
+/** In the language in which the page is shown. */
+const typedTexts = Type.Object(
+  { terms_text: nullable(Type.String({ maxLength: limits.termsTextLength })), terms_url: nullable(draftUrl) },
+  { additionalProperties: false },
+);
+
 const typedProfile = Type.Object(
   {
     display_name: nullable(name({ maxLength: limits.displayNameLength })),
     color: nullable(Type.String({ format: 'color' })),
+    terms_url: Type.Optional(nullable(draftUrl)),
+    texts: Type.Optional(typedTexts),
   },
   { additionalProperties: false, description: 'Branding that is not saved yet.' },
 );
@@ -66,6 +77,7 @@ export const checkoutDraft = Type.Object(
     plan: Type.Optional(typedPlan),
     coupon: Type.Optional(typedCoupon),
     profile: Type.Optional(typedProfile),
+    locale: Type.Optional(locale('The language in which the page is shown. Default: that of the browser.')),
   },
   { additionalProperties: false, title: 'CheckoutDraft' },
 );
@@ -79,15 +91,16 @@ const example = { name: 'Your product', amount: 4900, currency: 'usd' };
 
 export async function showDraft(
   dependencies: Pick<CheckoutPageDependencies, 'images'>,
-  context: RequestContext,
+  request: RequestContext,
   draft: CheckoutDraft,
 ): Promise<PageSession> {
+  const context = { ...request, ...(draft.locale && { locale: draft.locale }) };
   const { caller, company, db } = context;
   if (draft.items) requirePermissions(caller, ['products:read'], 'the items require', 'items');
   if (draft.plan_id) requirePermissions(caller, ['plans:read'], 'the plan requires', 'plan_id');
   if (draft.coupon_code) requirePermissions(caller, ['coupons:read'], 'the code requires', 'coupon_code');
-  const profile = withDraft(await profileOf(db, company), draft, company.name);
-  const merchant = toMerchant(profile);
+  const profile = withDraft(await profileOf(db, company), draft, company.name, context.locale);
+  const merchant = toMerchant(profile, context.locale);
   const quote = await shownQuote(dependencies, context, await quoteOfDraft(context, draft));
   return {
     status: 'open',
@@ -114,8 +127,17 @@ export async function showDraft(
   };
 }
 
-function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: string): Profile {
-  return profile ? { ...saved, color: profile.color, display_name: profile.display_name ?? companyName } : saved;
+function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: string, locale = defaultLocale): Profile {
+  if (!profile) return saved;
+  const { color, display_name, terms_url = saved.terms_url, texts } = profile;
+  const language = languageOf(locale) ?? defaultLocale;
+  const version = 'draft';
+  const own = { thank_you: null, support: null, ...saved.texts[language], ...texts, terms_version: version };
+  return {
+    ...saved,
+    ...{ color, display_name: display_name ?? companyName, terms_url, terms_version: version },
+    ...(texts && { texts: { ...saved.texts, [language]: own } }),
+  };
 }
 
 async function quoteOfDraft(context: RequestContext, draft: CheckoutDraft): Promise<Quote> {

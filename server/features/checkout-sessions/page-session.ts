@@ -1,4 +1,5 @@
 import type { BrandName } from '../../platform/card-brands.ts';
+import type { OwnText } from '../profile/service.ts';
 import type { Proof } from './card-testing.ts';
 import type { Failure, SessionRow } from './queries.ts';
 import type { Line } from './quote.ts';
@@ -10,13 +11,15 @@ export interface Merchant {
   readonly logo_url: string | null;
   readonly color: string | null;
   readonly support_email: string | null;
+  /** How customers reach the merchant, in its own words. */
+  readonly support: OwnText | null;
   /** Whether the button of an order says that the order obliges to pay, as the law of the merchant's country asks. */
   readonly names_duty: boolean;
 }
 
 /** What the customer agrees to by ordering, and by the box below a new card. The page sends back the texts that it showed. */
 export interface Agreement {
-  readonly terms: { readonly text: string; readonly url: string } | null;
+  readonly terms: (OwnText & { readonly url: string }) | null;
   readonly save_card: string;
 }
 
@@ -39,6 +42,8 @@ export interface Result extends ShownReceipt {
   readonly order_number: string;
   /** `held`: the card is not charged yet. `released`: it never will be. */
   readonly state: 'paid' | 'held' | 'released';
+  /** The words of the merchant, unless the payment was released. */
+  readonly thank_you: OwnText | null;
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string };

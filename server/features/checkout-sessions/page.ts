@@ -1,3 +1,4 @@
+import { defaultLocale } from '../../customer-texts/languages.ts';
 import { translatedReason } from '../../customer-texts/payments.ts';
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
@@ -11,7 +12,7 @@ import { paidOf } from '../orders/service.ts';
 import { CardNotVerified, paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import type { Profile } from '../profile/schemas.ts';
-import { profileOf } from '../profile/service.ts';
+import { ownText, profileOf } from '../profile/service.ts';
 import { acceptedCards } from './accepted-cards.ts';
 import {
   type CardTestingGuard,
@@ -40,15 +41,16 @@ export interface CheckoutPageDependencies extends PayDependencies {
   readonly receiptOf: (context: RequestContext, order: Order, profile: Profile) => Promise<ShownReceipt>;
 }
 
-export const merchantOf = async ({ db, company }: RequestContext): Promise<Merchant> =>
-  toMerchant(await profileOf(db, company));
+export const merchantOf = async ({ db, company, locale }: RequestContext): Promise<Merchant> =>
+  toMerchant(await profileOf(db, company), locale);
 
-export const toMerchant = ({ display_name, logo_url, color, support_email, address }: Profile): Merchant => ({
-  name: display_name,
-  logo_url,
-  color,
-  support_email,
-  names_duty: mustNameDuty(address?.country),
+export const toMerchant = (profile: Profile, locale = defaultLocale): Merchant => ({
+  name: profile.display_name,
+  logo_url: profile.logo_url,
+  color: profile.color,
+  support_email: profile.support_email,
+  support: ownText(profile, 'support', locale),
+  names_duty: mustNameDuty(profile.address?.country),
 });
 
 export async function showSession(
@@ -65,7 +67,7 @@ export async function showSession(
     capture: session.capture,
     livemode: context.company.mode === 'live',
     rehearsal: context.company.mode === 'rehearsal',
-    merchant: toMerchant(profile),
+    merchant: toMerchant(profile, context.locale),
     allow_coupons: session.allow_coupons,
     collect: session.collect,
     attempt: session.attempts,
@@ -251,13 +253,15 @@ async function completed(
   if (isLongAgo(context, session)) return { ...empty, status: 'completed' };
   const order = await orders.get(context, session.order_id ?? '', new Set());
   const { order_number, currency, payment_method } = order;
+  const payment = paymentOf(order);
   return {
     ...nothing,
     status: 'completed',
     success_url: session.success_url?.replaceAll('{CHECKOUT_SESSION_ID}', session.id) ?? null,
     result: {
       order_number,
-      ...paymentOf(order),
+      ...payment,
+      thank_you: payment.state === 'released' ? null : ownText(profile, 'thank_you', context.locale ?? defaultLocale),
       currency,
       card: { brand: payment_method.card_brand, last4: payment_method.card_last_four },
       ...(await receiptOf(context, order, profile)),

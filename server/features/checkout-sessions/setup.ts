@@ -42,7 +42,7 @@ export async function showSetup(
   const common = {
     livemode: company.mode === 'live',
     rehearsal: company.mode === 'rehearsal',
-    merchant: toMerchant(await profileOf(db, company)),
+    merchant: toMerchant(await profileOf(db, company), context.locale),
     ...{ customer: null, card_brands: [], bank_url: null, card: null, success_url: null },
     cancel_url: session.cancel_url,
   };

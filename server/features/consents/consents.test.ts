@@ -123,6 +123,29 @@ describe('what a customer agrees to', () => {
     assert.equal(body.terms_version, '3');
   });
 
+  it('is the sentence of the merchant in the language of the page, or in that of the company', async () => {
+    const own = {
+      terms_text: 'Ich akzeptiere AGB & Widerruf.',
+      terms_url: 'https://tea.example/agb',
+      terms_version: '5',
+    };
+    await profile({ texts: { de: own, en: { terms_text: 'I accept the "terms".' } } });
+    const agreedIn = async (locale: string) => {
+      const checkout = await open(goods(), locale);
+      const { body } = await checkout.ask('session');
+      const { terms } = body.agreement;
+      const [consent] = (await paid(checkout, { agreed: { terms: terms.text } })).consents;
+      assert.deepEqual([consent.text, consent.locale, consent.url], [terms.text, terms.locale, terms.url]);
+      return [consent.text, consent.locale, consent.url, consent.version];
+    };
+    assert.deepEqual(await agreedIn('de-AT'), [own.terms_text, 'de-AT', own.terms_url, '5']);
+    assert.deepEqual(await agreedIn('ja'), ['I accept the "terms".', 'en', 'https://tea.example/terms', '3']);
+    await profile({ locale: 'de' });
+    assert.deepEqual(await agreedIn('ja'), [own.terms_text, 'de', 'https://tea.example/terms', '3']);
+    await profile({ locale: null, texts: { de: null, en: null } });
+    assert.equal((await agreedIn('ja'))[1], 'ja');
+  });
+
   it('is refused if the page does not show it now, and nothing is charged', async () => {
     const checkout = await open(await monthly());
     const agreed = await shownBy(checkout);

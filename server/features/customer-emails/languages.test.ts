@@ -7,11 +7,12 @@ import { startTestService, type TestService } from '../../../tests/support/servi
 import { languages } from '../../customer-texts/languages.ts';
 import { wordsFor } from '../../customer-texts/words.ts';
 import { contentOf as storedContent } from '../mails/service.ts';
-import { changeProfile } from '../profile/service.ts';
+import { changeProfile, profileOf } from '../profile/service.ts';
 import { addActive } from '../team/service.ts';
 import { contentOf, type Occasion } from './content.ts';
 import { makeCustomerEmails } from './jobs.ts';
 import { htmlOf, textOf } from './layout.ts';
+import { writeEmail } from './write-email.ts';
 
 /** Emails and receipts in the language of the customer. */
 
@@ -80,6 +81,21 @@ async function receiptAndEmail(): Promise<{ readonly subject: string; readonly t
   return { subject: mail?.subject ?? '', text: plain(text), page };
 }
 
+/** An email to the customer in a language. */
+async function previewIn(locale: string): Promise<{ readonly text: string; readonly html: string }> {
+  const words = await wordsFor(locale);
+  const profile = await profileOf(service.db, service.company);
+  const reader = { words, firstName: 'Ada', unsubscribeUrl: '#' };
+  return writeEmail(
+    links(),
+    service.company,
+    profile,
+    reader,
+    { kind: 'subscription_canceled', name: 'Tea' },
+    undefined,
+  );
+}
+
 describe('an email to a customer', () => {
   it('is whole in each language, without an open place, and reads from right to left in Arabic', async () => {
     const all = await occasions();
@@ -92,6 +108,7 @@ describe('an email to a customer', () => {
         textColor: '#ffffff',
         address: [],
         contact: 'help@cafe.example',
+        support: null,
         note: words.texts.emails.notes.sandbox,
         words,
         firstName: 'Ada',
@@ -130,6 +147,23 @@ describe('an email to a customer', () => {
     for (const word of ['Beleg', 'Rechnung an', 'BEZAHLT', 'Seite 1 von 1', 'Gesamtbetrag']) {
       assert.ok(page.includes(word), `${word} in ${page}`);
     }
+  });
+
+  it('has the support line of the merchant in its language, as text', async () => {
+    const hostile = 'Rufen Sie an: <b onclick="x()">030</b> & "fragen"';
+    await changeProfile(contextOf(service), { texts: { en: { support: 'Call us.' }, de: { support: hostile } } });
+    assert.ok((await receiptAndEmail()).text.includes('Rufen Sie an:'));
+    const german = await previewIn('de');
+    assert.ok(german.text.includes('\nRufen Sie an: <b onclick="x()">030</b> & "fragen"\n'), german.text);
+    assert.ok(
+      german.html.includes(
+        '<span dir="auto">Rufen Sie an: &lt;b onclick=&quot;x()&quot;&gt;030&lt;/b&gt; &amp; &quot;fragen&quot;</span>',
+      ),
+    );
+    // Without one in its language, it has that of the language of the company.
+    assert.ok((await previewIn('sv')).text.includes('Call us.'));
+    await changeProfile(contextOf(service), { texts: { en: null, de: null } });
+    assert.ok(!(await previewIn('de')).html.includes('<span dir="auto">'));
   });
 
   it('has the language of the company if that of the customer is not known, and so has the receipt', async () => {

@@ -15,6 +15,8 @@ export interface Brand {
   /** The address in lines. */
   readonly address: readonly string[];
   readonly contact: string | null;
+  /** How customers reach the merchant, in its own words. */
+  readonly support: string | null;
   /** That no money was moved; empty in live mode. */
   readonly note: string;
   readonly words: Words;
@@ -109,11 +111,12 @@ function factsOf({ facts }: EmailContent, brand: Brand): string {
 const buttonOf = ({ text, url }: NonNullable<EmailContent['button']>, { color, textColor }: Brand): string =>
   `<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td bgcolor="${color}" style="border-radius: 6px; border: 1px solid ${textColor}; background-color: ${color};"><a href="${escaped(url)}" style="display: inline-block; padding: 12px 24px; ${font}; font-size: 16px; line-height: 20px; font-weight: bold; color: ${textColor}; text-decoration: none;">${escaped(text)}</a></td></tr></table>`;
 
-function footOf({ name, address, contact, note, words, unsubscribeUrl }: Brand): string {
+function footOf({ name, address, contact, support, note, words, unsubscribeUrl }: Brand): string {
   const { questions, unsubscribe } = words.texts.emails;
   const line = (html: string): string =>
     `<p class="muted" style="margin: 0 0 8px; ${font}; font-size: 13px; line-height: 18px; color: ${muted};">${html}</p>`;
   return [
+    ...(support ? [line(`<span dir="auto">${escaped(support)}</span>`)] : []),
     ...(contact ? [line(escaped(words.fill(questions, { contact })))] : []),
     line(escaped([name, ...address].join(', '))),
     ...(note ? [line(escaped(note))] : []),
@@ -122,7 +125,7 @@ function footOf({ name, address, contact, note, words, unsubscribeUrl }: Brand):
 }
 
 export function textOf({ headline, paragraphs, lines, facts, button }: EmailContent, brand: Brand): string {
-  const { name, address, contact, note, words, unsubscribeUrl, firstName } = brand;
+  const { name, address, contact, support, note, words, unsubscribeUrl, firstName } = brand;
   const { questions, unsubscribe } = words.texts.emails;
   const blocks = [
     headline,
@@ -131,6 +134,7 @@ export function textOf({ headline, paragraphs, lines, facts, button }: EmailCont
     lines.map(({ text, amount }) => (amount === '' ? text : `${text}: ${amount}`)).join('\n'),
     facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
     button ? `${button.text}: ${button.url}` : '',
+    support ?? '',
     contact ? words.fill(questions, { contact }) : '',
     [name, ...address].join(', '),
     note,

@@ -9,7 +9,7 @@ import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-lin
 import type { RequestContext } from '../../request-context.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
-import { defaultColor } from '../profile/service.ts';
+import { defaultColor, ownText } from '../profile/service.ts';
 import { contentOf, type Occasion, optionalKinds } from './content.ts';
 import { htmlOf, textOf } from './layout.ts';
 
@@ -57,6 +57,7 @@ export function writeEmail(
     textColor: profile.text_color,
     address: words.address(address),
     contact: support_email ?? website,
+    support: ownText(profile, 'support', words.locale)?.text ?? null,
     note: words.texts.emails.notes[company.mode],
     words,
     firstName,

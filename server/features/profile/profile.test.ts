@@ -141,6 +141,30 @@ describe('the profile of a company', () => {
     );
   });
 
+  it('has own texts by language, each changed alone, with a version for the terms of a language', async () => {
+    const today = new Date(service.clock.nowMs()).toISOString().slice(0, 10);
+    const textsAfter = async (texts: object) => (await change({ texts })).body.texts;
+    const empty = (await owner.in('GET', path)).body.texts;
+    assert.deepEqual([Object.keys(empty).length, new Set(Object.values(empty))], [13, new Set([null])]);
+    await textsAfter({ de: { thank_you: ' Vielen Dank!\nBis bald. ' }, 'pt-BR': { support: 'Ligue: 11 5555' } });
+    const terms = { terms_text: 'Ich akzeptiere die AGB.', terms_url: 'https://tea.example/agb' };
+    const texts = await textsAfter({ de: terms });
+    assert.deepEqual(texts.de, { thank_you: 'Vielen Dank!\nBis bald.', support: null, ...terms, terms_version: today });
+    assert.equal(texts['pt-BR'].support, 'Ligue: 11 5555');
+    assert.equal((await textsAfter({ de: { terms_version: '4' } })).de.terms_version, '4');
+    assert.equal((await textsAfter({ de: { thank_you: null } })).de.terms_version, '4');
+    assert.equal((await textsAfter({ de: { terms_url: null } })).de.terms_version, null);
+    assert.equal((await textsAfter({ de: { terms_text: null } })).de, null);
+    assert.equal((await textsAfter({ 'pt-BR': null }))['pt-BR'], null);
+    await assert.rejects(
+      service.db.query(
+        `UPDATE company_profiles SET texts = '{"de": {"terms_url": "https://tea.example/"}}' WHERE company_id = $1`,
+        [companyOf(owner, 'sandbox')],
+      ),
+      /company_profiles_texts_terms/,
+    );
+  });
+
   it('loses no setting when two changes arrive together', async () => {
     await Promise.all(
       ['order_receipt', 'refund_receipt', 'payment_failed', 'card_expiring'].map((kind) =>
@@ -166,6 +190,15 @@ describe('the profile of a company', () => {
       [{ terms_url: 'javascript:alert(1)' }, 'terms_url'],
       [{ terms_url: 'https://tea.example/terms', terms_version: 'Two\nlines' }, 'terms_version'],
       [{ locale: 'German' }, 'locale'],
+      [{ texts: { fi: { support: 'Soita' } } }, 'texts.fi'],
+      [{ texts: { de: { thanks: 'Danke' } } }, 'texts.de.thanks'],
+      [{ texts: { de: { thank_you: 'x'.repeat(501) } } }, 'texts.de.thank_you'],
+      [{ texts: { de: { thank_you: ' \n ' } } }, 'texts.de.thank_you'],
+      [{ texts: { de: { support: 'x'.repeat(201) } } }, 'texts.de.support'],
+      [{ texts: { de: { support: 'Two\nlines' } } }, 'texts.de.support'],
+      [{ texts: { ja: { terms_text: 'x'.repeat(501) } } }, 'texts.ja.terms_text'],
+      [{ texts: { ja: { terms_url: 'javascript:alert(1)' } } }, 'texts.ja.terms_url'],
+      [{ texts: { ja: { terms_version: '2' } } }, 'texts.ja.terms_version'],
       [{ address: { country: 'Germany' } }, 'address.country'],
       [{ emails: { from_name: 'Ada\r\nBcc: eve@example.com' } }, 'emails.from_name'],
       [{ emails: { upcoming_renewal_days: 0 } }, 'emails.upcoming_renewal_days'],

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import type { StoredTexts } from './own-texts.ts';
 import type { CustomerPageSettings, EmailSettings, PostalAddress } from './schemas.ts';
 
 export interface ProfileRow {
@@ -13,12 +14,13 @@ export interface ProfileRow {
   terms_version: string | null;
   /** Of the company itself, because everything that makes an address for customers needs it. */
   locale: string | null;
+  texts: StoredTexts;
   emails: Partial<EmailSettings>;
   customer_page: Partial<CustomerPageSettings>;
   updated_at: Date;
 }
 
-const columns = `display_name, logo_id, color, support_email, website, address, tax_id, terms_url, terms_version, emails, customer_page, updated_at,
+const columns = `display_name, logo_id, color, support_email, website, address, tax_id, terms_url, terms_version, emails, customer_page, texts, updated_at,
   (SELECT c.locale FROM companies c WHERE c.id = company_id) AS locale`;
 
 export async function findProfile(db: Queryable, companyId: string): Promise<ProfileRow | undefined> {
@@ -46,7 +48,7 @@ export async function updateProfile(
 ): Promise<void> {
   await db.query(
     `UPDATE company_profiles SET display_name = $2, color = $3, support_email = $4, website = $5, address = $6,
-       tax_id = $7, emails = $8, customer_page = $9, terms_url = $10, terms_version = $11, updated_at = now()
+       tax_id = $7, emails = $8, customer_page = $9, terms_url = $10, terms_version = $11, texts = $12, updated_at = now()
      WHERE company_id = $1`,
     [
       companyId,
@@ -60,6 +62,7 @@ export async function updateProfile(
       JSON.stringify(row.customer_page),
       row.terms_url,
       row.terms_version,
+      JSON.stringify(row.texts),
     ],
   );
 }

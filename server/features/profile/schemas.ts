@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
-import { clearable, line, locale, name, nullable, timestamp } from '../../http/schemas.ts';
+import { languages } from '../../customer-texts/languages.ts';
+import { clearable, freeText, line, locale, name, nullable, timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 /** The profile of a company: what its customers see of it on pages, in emails and on receipts. */
@@ -69,6 +70,33 @@ const customerPageSettings = Type.Object({
 });
 export type CustomerPageSettings = Static<typeof customerPageSettings>;
 
+const ownTextParts = {
+  thank_you: freeText(limits.thankYouLength, {
+    format: 'not-blank',
+    description: 'Shown after a payment.',
+    examples: ['Thank you! We pack your tea today.'],
+  }),
+  support: name({
+    maxLength: limits.supportLineLength,
+    description: 'How customers reach you: on pages and in emails.',
+    examples: ['Call us on weekdays from 9 to 17: +44 20 7946 0000'],
+  }),
+  terms_text: name({
+    maxLength: limits.termsTextLength,
+    description: 'What customers agree to on checkout pages, with a link to the terms. It replaces our sentence.',
+    examples: ['I accept the terms and have read about my right of withdrawal.'],
+  }),
+  terms_url: url(),
+  terms_version: line({ maxLength: limits.termsVersionLength }),
+};
+const ownTextNames = Object.keys(ownTextParts) as (keyof typeof ownTextParts)[];
+
+const ownTexts = Type.Object(
+  each(ownTextNames, () => nullable(Type.String())),
+  { title: 'OwnTexts' },
+);
+export type OwnTexts = Static<typeof ownTexts>;
+
 const companyLocale = locale(
   'The language of pages whose visitor has none of our languages, and of emails and receipts of a customer without one. Null: English.',
 );
@@ -86,6 +114,10 @@ export const profile = Type.Object({
   terms_url: nullable(Type.String({ description: 'The terms to which customers agree on checkout pages.' })),
   terms_version: nullable(Type.String({ examples: ['2026-11-19'] })),
   locale: nullable(companyLocale),
+  texts: Type.Object(
+    each(languages, () => nullable(ownTexts)),
+    { description: 'Your own texts by language. A language without a text has that of the language of the company.' },
+  ),
   emails: emailSettings,
   customer_page: customerPageSettings,
   cancel_url: Type.String({ description: 'Where customers cancel without signing in. Relative to the base URL.' }),
@@ -110,6 +142,9 @@ export const profileUpdate = optional({
   terms_url: clearable(url()),
   terms_version: clearable(line({ maxLength: limits.termsVersionLength })),
   locale: clearable(companyLocale),
+  texts: optional(
+    each(languages, () => clearable(optional(each(ownTextNames, (part) => clearable(ownTextParts[part]))))),
+  ),
   emails: optional({
     enabled: Type.Boolean(),
     ...each(emailKinds, () => Type.Boolean()),

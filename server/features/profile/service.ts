@@ -12,6 +12,7 @@ import { logoOf } from '../../platform/files/logo.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { textColorOn } from './color.ts';
+import { changedTexts, termsAfter, textsOfAll } from './own-texts.ts';
 import {
   findCurrentLogo,
   findLinkName,
@@ -25,6 +26,8 @@ import {
   updateProfile,
 } from './queries.ts';
 import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, ProfileUpdate } from './schemas.ts';
+
+export { ownText, type OwnText, termsIn } from './own-texts.ts';
 
 /** The color of a company that has not chosen one. */
 export const defaultColor = '#4338ca';
@@ -76,6 +79,7 @@ function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Pro
     terms_url: row?.terms_url ?? null,
     terms_version: row?.terms_version ?? null,
     locale: row?.locale ?? null,
+    texts: textsOfAll(row?.texts ?? {}),
     emails: { ...emailDefaults, ...row?.emails },
     customer_page: {
       ...customerPageDefaults,
@@ -95,21 +99,24 @@ export async function lockedProfile({ db, company }: RequestContext): Promise<Pr
 }
 
 export async function changeProfile({ db, company, nowMs }: RequestContext, change: ProfileUpdate): Promise<Profile> {
-  const { address, emails, customer_page, website, color, terms_url, terms_version, locale, ...texts } = change;
+  const { address, emails, customer_page, website, color, terms_url, terms_version, locale, texts, ...others } = change;
+  const checked = (field: string, text: string | null | undefined) => checkedUrl(field, text, company.mode);
   const urls = {
-    website: checkedUrl('website', website, company.mode),
-    terms_url: checkedUrl('terms_url', terms_url, company.mode),
-    return_url: checkedUrl('customer_page.return_url', customer_page?.return_url, company.mode),
+    website: checked('website', website),
+    terms_url: checked('terms_url', terms_url),
+    return_url: checked('customer_page.return_url', customer_page?.return_url),
   };
+  const day = new Date(nowMs).toISOString().slice(0, 10);
   return db.transaction(async (transaction) => {
     const row = await lockProfile(transaction, company.id);
     if (locale !== undefined && locale !== row.locale) await updateLocale(transaction, company.id, locale);
     await updateProfile(transaction, company.id, {
       ...row,
-      ...texts,
+      ...others,
       ...(color !== undefined && { color: color?.toLowerCase() ?? null }),
       ...(urls.website !== undefined && { website: urls.website }),
-      ...termsOf(row, { terms_url: urls.terms_url, terms_version }, nowMs),
+      ...termsAfter(row, { terms_url: urls.terms_url, terms_version }, day),
+      ...(texts && { texts: changedTexts(row.texts, texts, day, checked) }),
       ...(address !== undefined && { address: wholeAddress(address) }),
       emails: { ...row.emails, ...emails },
       customer_page: {
@@ -120,20 +127,6 @@ export async function changeProfile({ db, company, nowMs }: RequestContext, chan
     });
     return profileOf(transaction, company);
   });
-}
-
-type Terms = Pick<ProfileRow, 'terms_url' | 'terms_version'>;
-
-/** Terms at another address have a version of their own: without one, the day of the change. */
-function termsOf(row: Terms, given: { [Name in keyof Terms]: Terms[Name] | undefined }, nowMs: number): Terms {
-  const { terms_url = row.terms_url } = given;
-  if (terms_url === null) {
-    if (given.terms_version?.trim()) throw invalidField('terms_version', 'needs the address of the terms in terms_url');
-    return { terms_url, terms_version: null };
-  }
-  const kept = terms_url === row.terms_url && given.terms_version === undefined ? row.terms_version : null;
-  const version = given.terms_version?.trim() || kept || new Date(nowMs).toISOString().slice(0, 10);
-  return { terms_url, terms_version: version };
 }
 
 /** An address without any content is no address. */

@@ -1,4 +1,5 @@
 import { languageName } from '../../components/language-field.tsx';
+import { type Language, languages } from '../../../../server/customer-texts/languages.ts';
 import { type Body, editedFields, shown } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import type { Profile } from '../../types.ts';
@@ -10,8 +11,27 @@ export const colorPattern = /^#[0-9a-f]{6}$/i;
 
 const addressParts = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'] as const;
 
+const textParts = ['thank_you', 'support', 'terms_text', 'terms_url', 'terms_version'] as const;
+export type TextPart = (typeof textParts)[number];
+export type TextsDraft = Readonly<Record<TextPart, string>>;
+export type TextsName = `texts_${Language}`;
+
+/** The own texts of each language are one field of the draft. */
+const eachLanguage = <Value>(valueFor: (language: Language) => Value): Record<TextsName, Value> =>
+  Object.fromEntries(languages.map((language) => [`texts_${language}`, valueFor(language)])) as Record<
+    TextsName,
+    Value
+  >;
+
+const textsDraft = (texts: Profile['texts'][Language]): TextsDraft =>
+  Object.fromEntries(textParts.map((part) => [part, texts?.[part] ?? ''])) as TextsDraft;
+
+const textsBody = (draft: TextsDraft): Record<TextPart, string | null> =>
+  Object.fromEntries(textParts.map((part) => [part, set(draft[part])])) as Record<TextPart, string | null>;
+
 export function draftOf({ address, emails, customer_page, ...profile }: Profile) {
   return {
+    ...eachLanguage((language) => textsDraft(profile.texts[language])),
     display_name: profile.has_own_display_name ? profile.display_name : '',
     color: profile.color ?? '',
     support_email: profile.support_email ?? '',
@@ -55,6 +75,7 @@ export function bodyOf(draft: BrandingDraft): Body {
     terms_url: set(draft.terms_url),
     terms_version: set(draft.terms_version),
     locale: draft.locale || null,
+    ...within('texts', Object.fromEntries(languages.map((one) => [one, textsBody(draft[`texts_${one}`])]))),
     address: Object.fromEntries(addressParts.map((part) => [part, set(draft[part])])),
     ...within('emails', {
       enabled: draft.enabled,
@@ -90,6 +111,11 @@ export const fields = editedFields<BrandingDraft>({
   tax_id: branding.taxId,
   terms_url: branding.terms,
   terms_version: branding.termsVersion,
+  ...eachLanguage((language) => ({
+    label: branding.textsIn(languageName(language)),
+    path: `texts.${language}`,
+    show: (draft: BrandingDraft) => shown(textParts.map((part) => draft[`texts_${language}`][part]).filter(Boolean)),
+  })),
   locale: { label: branding.language, show: ({ locale }) => (locale ? languageName(locale) : branding.noLanguage) },
   enabled: branding.enabled,
   ...branding.kinds,
@@ -112,6 +138,7 @@ export const check = ({ color }: BrandingDraft): Record<string, string | undefin
 
 /** The section that has a field of the API. */
 export function sectionOf(field: string): keyof typeof branding.sections {
+  if (field.startsWith('texts.')) return 'texts';
   if (field.startsWith('emails.')) return 'emails';
   if (field.startsWith('customer_page.')) return 'customer-page';
   return /^(address|tax_id)/.test(field) ? 'receipts' : 'brand';

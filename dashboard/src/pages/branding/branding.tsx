@@ -1,4 +1,5 @@
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
+import { defaultLocale, type Language, languageOf } from '../../../../server/customer-texts/languages.ts';
 import { CheckoutPreview } from '../../components/checkout-preview.tsx';
 import { useEditForm } from '../../components/edit-form.tsx';
 import { Form, type FormState } from '../../components/form.tsx';
@@ -14,6 +15,7 @@ import type { Profile } from '../../types.ts';
 import { bodyOf, type BrandingDraft, check, colorPattern, draftOf, fields, sectionOf } from './branding-draft.ts';
 import { Preview } from './email-preview.tsx';
 import { BrandSection, CustomerPageSection, EmailSection, ReceiptSection } from './sections.tsx';
+import { languageOfField, TextsSection } from './texts-section.tsx';
 
 export function BrandingPage() {
   const query = useGet<Profile>('/dashboard/profile');
@@ -32,6 +34,7 @@ function Branding({ profile }: { readonly profile: Profile }) {
   const canWrite = useCan('company:write');
   const canReadOrders = useCan('orders:read');
   const [{ tab = 'brand' }] = useFilters();
+  const [language, setLanguage] = useState(languageOf(profile.locale ?? '') ?? defaultLocale);
   const form = useEditForm({
     object: profile,
     path: '/dashboard/profile',
@@ -42,7 +45,7 @@ function Branding({ profile }: { readonly profile: Profile }) {
     check,
     onDone: () => toast(common.saved),
   });
-  useSectionOfMistake(form);
+  useSectionOfMistake(form, setLanguage);
   const { sections } = branding;
   return (
     <>
@@ -54,6 +57,11 @@ function Branding({ profile }: { readonly profile: Profile }) {
               label={branding.title}
               tabs={[
                 { id: 'brand', label: sections.brand, content: <BrandSection {...{ form, profile, canWrite }} /> },
+                {
+                  id: 'texts',
+                  label: sections.texts,
+                  content: <TextsSection {...{ form, profile, language, setLanguage }} />,
+                },
                 { id: 'receipts', label: sections.receipts, content: <ReceiptSection form={form} /> },
                 { id: 'emails', label: sections.emails, content: <EmailSection form={form} /> },
                 {
@@ -72,7 +80,10 @@ function Branding({ profile }: { readonly profile: Profile }) {
           {tab === 'emails' || tab === 'receipts' ? (
             canReadOrders && <Preview />
           ) : (
-            <CheckoutPreview draft={{ mode: 'payment', profile: typedBrand(form.draft) }} />
+            <CheckoutPreview
+              draft={{ mode: 'payment', profile: typedBrand(form.draft, language) }}
+              locale={language === defaultLocale ? '' : language}
+            />
           )}
         </div>
       </div>
@@ -81,16 +92,24 @@ function Branding({ profile }: { readonly profile: Profile }) {
 }
 
 /** A color that is not typed to its end is not shown. */
-const typedBrand = ({ display_name, color }: BrandingDraft) => ({
+const typedBrand = ({ display_name, color, terms_url, ...draft }: BrandingDraft, language: Language) => ({
   display_name: display_name.trim() || null,
   color: colorPattern.test(color) ? color : null,
+  terms_url: terms_url.trim() || null,
+  texts: {
+    terms_text: draft[`texts_${language}`].terms_text.trim() || null,
+    terms_url: draft[`texts_${language}`].terms_url.trim() || null,
+  },
 });
 
 /** A mistake may be in a section that is not open. */
-function useSectionOfMistake(form: FormState<BrandingDraft>): void {
+function useSectionOfMistake(form: FormState<BrandingDraft>, setLanguage: (language: Language) => void): void {
   const [, change] = useFilters();
   const wrong = form.error?.fieldErrors[0]?.field ?? (form.errorOf('color') && 'color');
   useEffect(() => {
-    if (wrong) change({ tab: sectionOf(wrong) });
+    if (!wrong) return;
+    change({ tab: sectionOf(wrong) });
+    const language = languageOfField(wrong);
+    if (language) setLanguage(language);
   }, [form.error, wrong]);
 }

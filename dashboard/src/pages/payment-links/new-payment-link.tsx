@@ -31,7 +31,7 @@ export function NewPaymentLinkPage() {
           </Form>
         </Panel>
         <div className="min-w-0 lg:sticky lg:top-20">
-          <CheckoutPreview draft={previewOf(form.draft)} />
+          <CheckoutPreview draft={previewOf(form.draft)} locale={form.draft.locale} />
         </div>
       </div>
     </Page>
