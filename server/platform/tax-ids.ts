@@ -1,3 +1,5 @@
+import { countries } from './countries.ts';
+
 /** Tax IDs of companies in the form of their country. Whether a number is in use is not asked. */
 
 /** By the letters with which they begin. Greece is EL, Northern Ireland XI. */
@@ -58,4 +60,15 @@ export function isTaxId(text: string): boolean {
 export function taxIdOf(text: string): string {
   const number = compact(text);
   return formOf(number)?.test(number) ? number : text;
+}
+
+/**
+ * The number for VAT, which begins with its country. Undefined: another number of the tax office, or one with words before it, for
+ * example "USt-IdNr.", which begins with the letters of a country too.
+ */
+export function vatIdOf(text: string): string | undefined {
+  const number = compact(text);
+  const isVatId =
+    formOf(number)?.test(number) ?? (/^[A-Z]{2}\d[A-Z0-9]+$/.test(number) && countries.has(number.slice(0, 2)));
+  return isVatId ? number : undefined;
 }

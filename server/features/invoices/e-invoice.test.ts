@@ -118,7 +118,9 @@ describe('an e-invoice', () => {
     };
     assert.deepEqual(registration('de 123.456-789'), ['VA DE123456789']);
     assert.deepEqual(registration('EL123456789'), ['VA EL123456789']);
-    for (const id of ['12/345/67890', 'ZZ123', 'DE']) assert.deepEqual(registration(id), [`FC ${id}`]);
+    // USt-IdNr. and Steuernummer begin with the letters of countries, and so does a Mexican number.
+    const others = ['USt-IdNr. 123456789', 'VAT GB123456789', 'Steuernummer 12345', 'none', 'DE12345', 'DEL010101AB1'];
+    for (const id of ['12/345/67890', 'ZZ123', 'DE', ...others]) assert.deepEqual(registration(id), [`FC ${id}`]);
   });
 
   it('names the buyer by a VAT ID, and by no other number', () => {

@@ -1,7 +1,7 @@
 import type { Words } from '../../customer-texts/words.ts';
-import { countries } from '../../platform/countries.ts';
 import { decimalsOf, decimalText } from '../../platform/currencies.ts';
 import { idTimeMs } from '../../platform/ids.ts';
+import { vatIdOf } from '../../platform/tax-ids.ts';
 import { type Element, xmlOf, xmlText } from '../../platform/xml.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { discountText } from '../receipts/service.ts';
@@ -242,15 +242,6 @@ const addressOf = (address: Addressed): Element | undefined =>
 
 const emailOf = (email: string | null): Element | undefined =>
   group('ram:URIUniversalCommunication', text('ram:URIID', email, { schemeID: codes.email }));
-
-/** Greece and Northern Ireland have letters of their own. */
-const vatCountries: ReadonlySet<string> = new Set([...countries, 'EL', 'XI']);
-
-/** A number for VAT begins with its country, without spaces and points. Undefined: another number of the tax office. */
-function vatIdOf(id: string): string | undefined {
-  const compact = id.replaceAll(/[\s.-]/g, '').toUpperCase();
-  return /^[A-Z]{2}[A-Z0-9+*]{2,}$/.test(compact) && vatCountries.has(compact.slice(0, 2)) ? compact : undefined;
-}
 
 function agreementOf({ content }: InvoiceRow, complete: Complete): Element | undefined {
   const { seller, buyer, order_number } = content;
