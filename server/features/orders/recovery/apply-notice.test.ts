@@ -10,6 +10,7 @@ import {
   type Shop,
   succeeded,
 } from '../../../../tests/support/orders.ts';
+import { addConnection } from '../../processors/service.ts';
 import { startTestService, type TestService } from '../../../../tests/support/service.ts';
 import type { DisputeState, NoticeSubject } from '../../../vault/processors/notices.ts';
 import { inFlightSlot } from '../operations/open-queries.ts';
@@ -85,6 +86,12 @@ const abouts: Readonly<Record<string, (reference: string) => NoticeSubject>> = {
   operation: (reference) => ({ kind: 'operation', reference, found: approved }),
   settled: (reference) => ({ kind: 'settled', charge: { reference, transactionId: randomUUID() } }),
   authorized: (reference) => ({ kind: 'authorized', charge: { reference, transactionId: randomUUID() } }),
+  released: (reference) => ({ kind: 'released', charge: { reference, transactionId: randomUUID() } }),
+  capture_refused: (reference) => ({
+    kind: 'capture_refused',
+    ...{ reference, charge: { reference, transactionId: randomUUID() } },
+    found: { outcome: 'declined', response, failureCode: 'processor_declined', failureReason: 'Refused.' },
+  }),
   not_captured: (reference) => ({ kind: 'not_captured', charge: { reference, transactionId: randomUUID() } }),
   dispute: (reference) => disputeOf(reference, 'needs_response'),
 };
@@ -96,6 +103,13 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   operation: ['the operation is approved', ofAnother, 'the outcome was known', ofAnother],
   settled: [undecided, foreign, 'the charge is settled', foreign],
   authorized: [undecided, undecided, 'the charge is paid', 'the charge is not paid; its funds are released'],
+  released: [undecided, foreign, 'no funds are held for the order', foreign],
+  capture_refused: [
+    'the operation is declined',
+    ofAnother,
+    'the order is voided; its funds are released',
+    ofAnother,
+  ],
   not_captured: [
     'the operation is not_found; its funds are released',
     `${ofAnother}; its funds are released`,
@@ -143,6 +157,81 @@ describe('a notice', () => {
     );
     assert.deepEqual(rows, [{ settled_at: new Date('2026-05-01') }, { settled_at: null }]);
   });
+
+  it('that a batch has settled counts for the paid charges of the connection that it names', async () => {
+    const [named, unnamed, elsewhere, failed] = [
+      await closedAt(here),
+      await closedAt(here),
+      await closedAt(there),
+      await closedAt(here),
+    ];
+    const refunded = await closedAt(here);
+    await refund(service, refunded.orderId, 100);
+    await checkAllOpen(service);
+    const batched = [named, elsewhere, failed, refunded].map(({ orderId }) => orderId);
+    await service.db.query(
+      `UPDATE transactions SET processor_response = '{"transaction_id": "in the batch"}', connection_id = CASE WHEN type = 'refund' THEN $2 ELSE connection_id END
+       WHERE order_id = ANY ($1) AND (order_id <> $3 OR type = 'refund')`,
+      [batched, here, refunded.orderId],
+    );
+    await service.db.query(`UPDATE transactions SET status = 'failed', failure_code = 'unknown' WHERE order_id = $1`, [
+      failed.orderId,
+    ]);
+    const about = { kind: 'settled_batch', transactionIds: ['in the batch', 'another'] } as const;
+    assert.equal(await apply(about), '1 of 2 transactions are charges that were made here');
+    const rows = await service.db.query<{ order_id: string }>(
+      `SELECT order_id FROM transactions WHERE order_id = ANY ($1) AND type = 'sale' AND settled_at IS NOT NULL`,
+      [[...batched, unnamed.orderId]],
+    );
+    assert.deepEqual(
+      rows.map(({ order_id }) => order_id),
+      [named.orderId],
+    );
+  });
+
+  it('that a batch has failed lets the processor of this connection be asked soon', async () => {
+    const { id: company_id } = service.company;
+    for (const id of [here, there])
+      await addConnection(service.db, { company_id, id, kind: 'nmi', name: id, request_life_ms: 1_000 });
+    await service.db.query('UPDATE processor_connections SET polled_at = now() WHERE company_id = $1', [company_id]);
+    assert.equal(await apply({ kind: 'failed_batch' }), 'the processor is asked which charges failed');
+    const rows = await service.db.query<{ id: string }>(
+      'SELECT id FROM processor_connections WHERE company_id = $1 AND polled_at IS NULL',
+      [company_id],
+    );
+    assert.deepEqual(rows, [{ id: here }]);
+  });
+
+  const inAnHour = `now() + interval '1 hour'`;
+  const ofCustomer = `state = 'with_customer', customer_step = '\\x00', customer_until = ${inAnHour}, customer_check_at = ${inAnHour}`;
+  for (const [what, change, column] of [
+    ['that is in doubt', `state = 'in_doubt'`, 'next_check_at'],
+    ['whose customer is at the bank', `${ofCustomer}, locked_until = ${inAnHour}`, 'customer_check_at'],
+    ['that is being sent', `state = 'sending', locked_until = ${inAnHour}`, null],
+  ] as const) {
+    it(`that something happened to a charge ${what} ${column ? 'is a reason to ask about it' : 'changes nothing'}`, async () => {
+      const [named, beside, elsewhere] = [await openAt(here), await openAt(here), await openAt(there)];
+      const references = [named, beside, elsewhere].map(({ reference }) => reference);
+      await service.db.query(
+        `UPDATE open_transactions SET next_check_at = ${inAnHour}, ${change} WHERE reference = ANY ($1)`,
+        [references],
+      );
+      const asked = 'the processor is asked about it';
+      const known = 'the outcome was known';
+      for (const reference of [named.reference, elsewhere.reference]) {
+        const isAsked = column !== null && reference === named.reference;
+        assert.equal(await apply({ kind: 'changed', reference }), isAsked ? asked : known);
+      }
+      const due = await service.db.query<{ reference: string }>(
+        `SELECT reference FROM open_transactions WHERE reference = ANY ($1) AND least(next_check_at, customer_check_at) <= now()`,
+        [references],
+      );
+      assert.deepEqual(
+        due.map(({ reference }) => reference),
+        column ? [named.reference] : [],
+      );
+    });
+  }
 
   it('that a refund failed after it had settled returns its money once, and not that of another refund', async () => {
     const { orderId } = await closedAt(here);
