@@ -113,7 +113,9 @@ export async function bank(world: World, random: Random): Promise<void> {
   await world.scheduler.drive(tabs);
   await world.drain();
   const ends = (await held(world)).map((id) =>
-    world.request(random.chance(0.5) ? captureOf(id, 3_000, keyFor(random, 'capture')) : voidOf(id, keyFor(random, 'void'))),
+    world.request(
+      random.chance(0.5) ? captureOf(id, 3_000, keyFor(random, 'capture')) : voidOf(id, keyFor(random, 'void')),
+    ),
   );
   if (ends.length > 0) await world.scheduler.drive(ends);
   await world.drain();

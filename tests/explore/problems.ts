@@ -77,7 +77,8 @@ const isPaid = ({ kind, status, voided }: JournaledOperation): boolean =>
   (kind === 'charge' || kind === 'capture') && status === 'approved' && !voided;
 
 /** A capture at a processor that keeps no reference for it has that of its authorization. */
-const referenceOf = ({ reference, charge_reference }: JournaledOperation): string => reference ?? charge_reference ?? '';
+const referenceOf = ({ reference, charge_reference }: JournaledOperation): string =>
+  reference ?? charge_reference ?? '';
 
 /** One reference is executed once, at one processor. */
 function doubledOf(journal: readonly JournaledOperation[]): string[] {

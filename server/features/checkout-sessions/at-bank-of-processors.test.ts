@@ -115,7 +115,12 @@ const call = (kind: Kind, method: string, path: string, body?: object): Promise<
   });
 
 const pages = {
-  'a session': { make: { path: '/v1/checkout_sessions', mode: 'setup' }, at: '/checkout', part: 'setup/save', back: 'setup/resume' },
+  'a session': {
+    make: { path: '/v1/checkout_sessions', mode: 'setup' },
+    at: '/checkout',
+    part: 'setup/save',
+    back: 'setup/resume',
+  },
   'the customer page': { make: { path: '/v1/customer_sessions' }, at: '/customer', part: 'card', back: 'card/resume' },
 } as const;
 

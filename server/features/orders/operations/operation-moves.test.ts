@@ -34,7 +34,13 @@ import {
   type OperationTrigger,
   operationTriggers,
 } from './operation-moves.ts';
-import { giveUpCustomer, markWithCustomer } from './customer-queries.ts';
+import {
+  claimCustomersDue,
+  claimWithCustomer,
+  giveUpCustomer,
+  leaveWithCustomer,
+  markWithCustomer,
+} from './customer-queries.ts';
 import { type ChargeOutcome, recordPlainOutcomes } from './record-outcomes.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { isOpenSale } from './sales.ts';
@@ -206,6 +212,8 @@ const acts: Readonly<Record<string, (open: OpenKey) => Promise<unknown>>> = {
   ...known,
   'a discard': (open) => discardOpen(service.db, open),
   'a claim': (open) => claimStopped(service.db, open),
+  'a question to the bank': (open) => claimWithCustomer(service.db, open),
+  'a bank that has not decided': (open) => leaveWithCustomer(service.db, open, true),
   'an earlier check': (open) => checkWithin(service.db, open, -1_000),
 };
 
@@ -319,6 +327,52 @@ describe('a statement is about no other operation', () => {
     const accepted = await operationThatIs({ state: 'accepted', type: 'refund', of: failedId });
     const waiting = await operationThatIs({ state: 'waiting' });
     for (const one of [accepted, waiting]) assert.equal(await claimStopped(service.db, one), undefined);
+  });
+});
+
+describe('an operation whose customer is at the bank', () => {
+  const claimed = async (): Promise<string[]> => (await claimCustomersDue(service.db, 100)).map(({ id }) => id);
+
+  it('is the only one that a bank is asked about', async () => {
+    for (const state of operationStates.filter((one) => one !== 'with_customer')) {
+      const open = await operationThatIs({ state, type: state === 'accepted' ? 'refund' : 'sale' });
+      const before = await rowOf(open);
+      assert.equal(await claimWithCustomer(service.db, open), undefined);
+      await leaveWithCustomer(service.db, open, false);
+      assert.deepEqual([await claimed(), await rowOf(open)], [[], before], state);
+    }
+  });
+
+  it('is asked about and given up by one process at a time, until its lock runs out', async () => {
+    const open = await operationThatIs({ state: 'with_customer' });
+    assert.equal((await claimWithCustomer(service.db, open))?.id, open.id);
+    await changeOpen(open, 'customer_check_at = now()');
+    assert.deepEqual([await claimWithCustomer(service.db, open), await claimed()], [undefined, []]);
+    assert.equal(await giveUpCustomer(service.db, open), undefined);
+    await changeOpen(open, 'customer_locked_until = now()');
+    assert.deepEqual(await claimed(), [open.id]);
+    await leaveWithCustomer(service.db, open, true);
+    assert.equal((await giveUpCustomer(service.db, open))?.id, open.id);
+  });
+
+  it('is claimed when it is due, unless its company moves or its records are compared', async () => {
+    const [due, later] = [
+      await operationThatIs({ state: 'with_customer' }),
+      await operationThatIs({ state: 'with_customer', of: failedId }),
+    ];
+    await changeOpen(later, `customer_check_at = now() + interval '1 hour'`);
+    const companyId = service.company.id;
+    const tables = {
+      company_fences: `(company_id, state) VALUES ($1, 'leaving')`,
+      company_gates: `(company_id, noticed_by, detail) VALUES ($1, 'operator', 'a test')`,
+    };
+    for (const [table, values] of Object.entries(tables)) {
+      await service.db.query(`INSERT INTO ${table} ${values}`, [companyId]);
+      assert.deepEqual(await claimed(), [], table);
+      await service.db.query(`DELETE FROM ${table}`);
+    }
+    const before = await rowOf(later);
+    assert.deepEqual([await claimed(), await rowOf(later)], [[due.id], before]);
   });
 });
 

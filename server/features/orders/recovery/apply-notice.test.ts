@@ -104,12 +104,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   settled: [undecided, foreign, 'the charge is settled', foreign],
   authorized: [undecided, undecided, 'the charge is paid', 'the charge is not paid; its funds are released'],
   released: [undecided, foreign, 'no funds are held for the order', foreign],
-  capture_refused: [
-    'the operation is declined',
-    ofAnother,
-    'the order is voided; its funds are released',
-    ofAnother,
-  ],
+  capture_refused: ['the operation is declined', ofAnother, 'the order is voided; its funds are released', ofAnother],
   not_captured: [
     'the operation is not_found; its funds are released',
     `${ofAnother}; its funds are released`,
