@@ -104,3 +104,32 @@ export async function checkLooks(page: Page, picture: string, which = furtherLoo
   assert.ok((await sidewaysBy(page)) <= 0, `${picture} is wider than 320 pixels`);
   if (last) await page.setViewportSize(last);
 }
+
+/** Opens a page in a slow network, without a cache. Returns how much it loads and when it can be used. */
+export async function openSlowly(
+  page: Page,
+  url: string,
+  isUsable: () => Promise<unknown>,
+): Promise<{ readonly bytes: number; readonly ms: number }> {
+  const devtools = await page.context().newCDPSession(page);
+  let bytes = 0;
+  devtools.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await devtools.send('Network.enable');
+  await devtools.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const bytesPerSecond = 1_600_000 / 8;
+  await devtools.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 150,
+    downloadThroughput: bytesPerSecond,
+    uploadThroughput: bytesPerSecond,
+  });
+  const startMs = performance.now();
+  await page.goto(url, { waitUntil: 'commit' });
+  await isUsable();
+  const ms = Math.round(performance.now() - startMs);
+  // Text is shown before its font is there.
+  await page.evaluate('document.fonts.ready.then(() => undefined)');
+  return { bytes, ms };
+}
