@@ -5,7 +5,7 @@ import { changeProfile } from '../../server/features/profile/service.ts';
 import { bankCards, endCustomerTime, runBankJobs } from '../support/bank.ts';
 import { created, openScene } from '../support/billing.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { checkLooks, typeCard } from '../support/hosted-pages.ts';
+import { checkLooks, openSlowly, typeCard } from '../support/hosted-pages.ts';
 import { contextOf, openShop, order, readOrder } from '../support/orders.ts';
 import { startTestService } from '../support/service.ts';
 
