@@ -13,7 +13,7 @@ export const closed: TextsOf<'closed'> = {
   soldOutTitle: 'Udsolgt',
   soldOut: 'Dette betalingslink har nået sit antal betalinger. Der er ikke trukket noget.',
   endedTitle: 'Tilbuddet er slut',
-  ended: 'Dette betalingslink udløb {date}. Der er ikke trukket noget.',
+  ended: 'Dette betalingslink udløb den {date}. Der er ikke trukket noget.',
   inactiveTitle: 'Dette betalingslink er ikke aktivt',
   inactive: '{merchant} har slået linket fra. Der er ikke trukket noget.',
   unavailableTitle: '{merchant} kan ikke modtage betalinger lige nu',

@@ -7,7 +7,7 @@ export const confirm: TextsOf<'confirm'> = {
   rehearsal: 'Prøvekørsel',
   loading: 'Indlæser',
   retry: 'Prøv igen',
-  openTitle: 'Din bank vil bekræfte denne betaling',
+  openTitle: 'Din bank beder dig bekræfte denne betaling',
   open: 'Din bank spørger, om du har foretaget denne betaling til {merchant}. Der er ikke trukket noget endnu. Du betaler én gang.',
   confirm: 'Bekræft hos din bank',
   confirming: 'Åbner din bank…',

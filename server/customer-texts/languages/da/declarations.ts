@@ -35,7 +35,7 @@ export const declarations: TextsOf<'declarations'> = {
     done: '{merchant} modtog den {time}. Bekræftelsen sendes til {email}.',
     subject: 'Din opsigelse hos {merchant}',
     received: '{merchant} modtog denne opsigelse {time}:',
-    ends: 'Dit abonnement på {name} fornyes ikke. Det slutter {date}.',
+    ends: 'Dit abonnement på {name} fornyes ikke. Det slutter den {date}.',
     follows: '{merchant} bekræfter, hvornår aftalen slutter.',
   },
   withdraw: {

@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Bekræft din betaling til {merchant}',
-    headline: 'Din bank vil bekræfte denne betaling',
-    reason: 'Din bank vil bekræfte denne betaling.',
+    headline: 'Din bank beder dig bekræfte denne betaling',
+    reason: 'Din bank beder dig bekræfte denne betaling.',
     text: 'Din bank tillod ikke betalingen for {name} med dit kort {card}, fordi den først vil spørge dig.',
     until: 'Bekræft den hos din bank senest den {date}. Du betaler én gang.',
     ask: 'Bekræft den hos din bank. Du betaler én gang.',

@@ -25,7 +25,7 @@ export const setup: TextsOf<'setup'> = {
   rehearsalHint:
     'Prøvekørsel: Der flyttes ingen penge. Brug et testkort fra betalingsudbyderen, for eksempel 4242 4242 4242 4242 hos Stripe.',
   safety: 'Kortoplysninger går direkte til betalingstjenesten. {merchant} ser aldrig kortnummeret.',
-  bankTitle: 'Din bank vil bekræfte dit kort',
+  bankTitle: 'Din bank beder dig bekræfte dit kort',
   bank: 'Fortsæt hos din bank, og vend derefter tilbage til denne side. Der trækkes ikke noget.',
   toBank: 'Fortsæt til din bank',
   another: 'Brug et andet kort',

@@ -121,7 +121,7 @@ export const checkout: TextsOf<'checkout'> = {
   lost: 'Ihre Zahlung ist vielleicht schon erfolgt. Lassen Sie diese Seite geöffnet: Wir prüfen es, und Sie zahlen nie doppelt.',
   processingTitle: 'Ihre Zahlung wird bestätigt',
   processing: 'Ihre Bank braucht etwas länger als sonst. Lassen Sie diese Seite geöffnet. Sie zahlen nie doppelt.',
-  bankTitle: 'Ihre Bank möchte diese Zahlung bestätigen',
+  bankTitle: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen',
   bank: 'Fahren Sie bei Ihrer Bank fort und kommen Sie danach auf diese Seite zurück. Sie haben Zeit bis {time}. Sie zahlen nie doppelt.',
   toBank: 'Weiter zu Ihrer Bank',
   payOtherwise: 'Anders bezahlen',

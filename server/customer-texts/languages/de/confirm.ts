@@ -7,7 +7,7 @@ export const confirm: TextsOf<'confirm'> = {
   rehearsal: 'Probelauf',
   loading: 'Wird geladen',
   retry: 'Erneut versuchen',
-  openTitle: 'Ihre Bank möchte diese Zahlung bestätigen',
+  openTitle: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen',
   open: 'Ihre Bank fragt Sie, ob diese Zahlung an {merchant} von Ihnen ist. Es wurde noch nichts abgebucht. Sie zahlen nur einmal.',
   confirm: 'Bei der Bank bestätigen',
   confirming: 'Ihre Bank wird geöffnet…',

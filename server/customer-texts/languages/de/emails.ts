@@ -25,8 +25,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Bestätigen Sie Ihre Zahlung an {merchant}',
-    headline: 'Ihre Bank möchte diese Zahlung bestätigen',
-    reason: 'Ihre Bank möchte diese Zahlung bestätigen.',
+    headline: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen',
+    reason: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen.',
     text: 'Ihre Bank hat die Zahlung für {name} mit Ihrer Karte {card} nicht zugelassen, weil sie zuerst bei Ihnen nachfragen möchte.',
     until: 'Bitte bestätigen Sie die Zahlung bis {date} bei Ihrer Bank. Sie zahlen nur einmal.',
     ask: 'Bitte bestätigen Sie die Zahlung bei Ihrer Bank. Sie zahlen nur einmal.',

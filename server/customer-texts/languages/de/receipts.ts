@@ -11,7 +11,7 @@ export const receipts: TextsOf<'receipts'> = {
   shipTo: 'Lieferung an',
   paidMark: 'BEZAHLT',
   refundedMark: 'ERSTATTET',
-  taxId: 'Steuernummer: {id}',
+  taxId: 'USt-IdNr. oder Steuernummer: {id}',
   item: 'Beschreibung',
   quantity: 'Menge',
   unitPrice: 'Einzelpreis',

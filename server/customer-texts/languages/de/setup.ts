@@ -18,7 +18,7 @@ export const setup: TextsOf<'setup'> = {
   save: 'Karte speichern',
   saving: 'Wird gespeichert…',
   cardAgain: 'Die Karte konnte nicht gespeichert werden. Prüfen Sie sie oder verwenden Sie eine andere Karte.',
-  problem: 'Etwas ist schiefgegangen. Es wurde nichts gespeichert. Versuchen Sie es erneut.',
+  problem: 'Etwas ist schiefgelaufen. Es wurde nichts gespeichert. Versuchen Sie es erneut.',
   tooMany:
     '{seconds, plural, one {Zu viele Versuche. Versuchen Sie es in # Sekunde erneut.} other {Zu viele Versuche. Versuchen Sie es in # Sekunden erneut.}}',
   sandboxHint:
@@ -26,7 +26,7 @@ export const setup: TextsOf<'setup'> = {
   rehearsalHint:
     'Probelauf: Es fließt kein Geld. Verwenden Sie eine Testkarte des Zahlungsanbieters, zum Beispiel 4242 4242 4242 4242 bei Stripe.',
   safety: 'Kartendaten gehen direkt an den Zahlungsdienst. {merchant} sieht die Kartennummer nie.',
-  bankTitle: 'Ihre Bank möchte Ihre Karte bestätigen',
+  bankTitle: 'Ihre Bank bittet Sie, Ihre Karte zu bestätigen',
   bank: 'Fahren Sie bei Ihrer Bank fort und kommen Sie danach auf diese Seite zurück. Es wird nichts abgebucht.',
   toBank: 'Weiter zu Ihrer Bank',
   another: 'Andere Karte verwenden',

@@ -7,7 +7,7 @@ export const confirm: TextsOf<'confirm'> = {
   rehearsal: 'Ensayo',
   loading: 'Cargando',
   retry: 'Reintentar',
-  openTitle: 'Su banco quiere confirmar este pago',
+  openTitle: 'Su banco le pide que confirme este pago',
   open: 'Su banco le pregunta si ha hecho este pago a {merchant}. Todavía no se ha cobrado nada. Paga una sola vez.',
   confirm: 'Confirmar con mi banco',
   confirming: 'Abriendo su banco…',

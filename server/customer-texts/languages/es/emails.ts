@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Confirme su pago a {merchant}',
-    headline: 'Su banco quiere confirmar este pago',
-    reason: 'Su banco quiere confirmar este pago.',
+    headline: 'Su banco le pide que confirme este pago',
+    reason: 'Su banco le pide que confirme este pago.',
     text: 'Su banco no ha permitido el pago de {name} con su tarjeta {card}, porque antes quiere preguntarle.',
     until: 'Confírmelo con su banco antes del {date}. Paga una sola vez.',
     ask: 'Confírmelo con su banco. Paga una sola vez.',

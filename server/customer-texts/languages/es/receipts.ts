@@ -8,7 +8,7 @@ export const receipts: TextsOf<'receipts'> = {
   order: 'Pedido',
   from: 'De',
   billedTo: 'Facturado a',
-  shipTo: 'Enviar a',
+  shipTo: 'Envío a',
   paidMark: 'PAGADO',
   refundedMark: 'REEMBOLSADO',
   taxId: 'Identificación fiscal: {id}',

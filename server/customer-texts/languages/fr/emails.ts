@@ -23,9 +23,9 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Confirmez votre paiement à {merchant}',
-    headline: 'Votre banque souhaite confirmer ce paiement',
-    reason: 'Votre banque souhaite confirmer ce paiement.',
-    text: 'Votre banque n’a pas autorisé le paiement de {name} avec votre carte {card}, car elle souhaite d’abord votre accord.',
+    headline: 'Votre banque vous demande de confirmer ce paiement',
+    reason: 'Votre banque vous demande de confirmer ce paiement.',
+    text: 'Votre banque n’a pas autorisé le paiement de {name} avec votre carte {card}, car elle demande d’abord votre accord.',
     until: 'Veuillez le confirmer auprès de votre banque avant le {date}. Vous payez une seule fois.',
     ask: 'Veuillez le confirmer auprès de votre banque. Vous payez une seule fois.',
     button: 'Confirmer auprès de ma banque',

@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Conferma il tuo pagamento a {merchant}',
-    headline: 'La tua banca vuole confermare questo pagamento',
-    reason: 'La tua banca vuole confermare questo pagamento.',
+    headline: 'La tua banca ti chiede di confermare questo pagamento',
+    reason: 'La tua banca ti chiede di confermare questo pagamento.',
     text: 'La tua banca non ha consentito il pagamento per {name} con la tua carta {card}, perché prima vuole chiederti conferma.',
     until: 'Confermalo con la tua banca entro il {date}. Paghi una sola volta.',
     ask: 'Confermalo con la tua banca. Paghi una sola volta.',

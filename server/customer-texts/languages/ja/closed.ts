@@ -21,7 +21,7 @@ export const closed: TextsOf<'closed'> = {
   receiptTitle: 'この領収書のリンクは期限が切れています',
   receipt: '{merchant}に新しいリンクを依頼してください。',
   unknownTitle: 'このリンクは無効です',
-  unknown: 'リンク全体をコピーしたか確認するか、販売者に新しいリンクを依頼してください。',
+  unknown: 'リンク全体がコピーされているか確認してください。解決しない場合は、販売者に新しいリンクを依頼してください。',
   support: 'お問い合わせは{email}までお願いします。',
   website: '{merchant}へ移動',
 };

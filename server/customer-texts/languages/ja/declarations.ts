@@ -23,7 +23,7 @@ export const declarations: TextsOf<'declarations'> = {
   away: 'サービスに接続できません。ページは自動的に再試行します。',
   retry: '再試行',
   unknownTitle: 'このリンクは使えません',
-  unknown: 'リンク全体をコピーしたか確認するか、販売者に新しいリンクを依頼してください。',
+  unknown: 'リンク全体がコピーされているか確認してください。解決しない場合は、販売者に新しいリンクを依頼してください。',
   support: 'お問い合わせは{email}までお願いします。',
   cancel: {
     pageTitle: '定期購入の解約 · {merchant}',

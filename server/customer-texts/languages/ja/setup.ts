@@ -38,7 +38,7 @@ export const setup: TextsOf<'setup'> = {
   unavailableTitle: '現在、カードを保存できません',
   unavailable: '後ほど新しいリンクを送るよう{merchant}にご依頼ください。',
   unknownTitle: 'このリンクは使えません',
-  unknown: 'リンク全体をコピーしたか確認するか、販売者に新しいリンクを依頼してください。',
+  unknown: 'リンク全体がコピーされているか確認してください。解決しない場合は、販売者に新しいリンクを依頼してください。',
   lostTitle: '接続が切れました',
   lost: 'このページを開いたままにしてください。結果を確認しています。',
   awayTitle: 'ページを読み込めませんでした',

@@ -9,7 +9,7 @@ export const declarations: TextsOf<'declarations'> = {
   name: 'Je naam',
   email: 'E-mail',
   contract: 'Bestelnummer of abonnement',
-  contractHint: 'Het bestelnummer staat op je bon.',
+  contractHint: 'Het bestelnummer staat op je betaalbewijs.',
   message: 'Bericht (optioneel)',
   nameMissing: 'Vul je naam in.',
   emailMissing: 'Vul je e-mailadres in.',

@@ -24,8 +24,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Bevestig je betaling aan {merchant}',
-    headline: 'Je bank wil deze betaling bevestigen',
-    reason: 'Je bank wil deze betaling bevestigen.',
+    headline: 'Je bank vraagt je om deze betaling te bevestigen',
+    reason: 'Je bank vraagt je om deze betaling te bevestigen.',
     text: 'Je bank heeft de betaling voor {name} met je kaart {card} niet toegestaan, omdat de bank het eerst aan jou wil vragen.',
     until: 'Bevestig de betaling uiterlijk {date} bij je bank. Je betaalt één keer.',
     ask: 'Bevestig de betaling bij je bank. Je betaalt één keer.',

@@ -78,7 +78,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Ważna do {date}',
   cardExpired: 'Ważność minęła {date}',
   newCard: 'Użyj innej karty',
-  saveCard: 'Zapisz tę kartę na potrzeby przyszłych płatności – sprzedawca {merchant}',
+  saveCard: 'Zapisz tę kartę na potrzeby przyszłych płatności u sprzedawcy {merchant}',
   sandboxHint:
     'Sandbox: pieniądze nie są pobierane. Wypróbuj kartę 4242 4242 4242 4242, dowolną przyszłą datę i CVC 999.',
   rehearsalHint:
@@ -119,14 +119,14 @@ export const checkout: TextsOf<'checkout'> = {
   processingTitle: 'Trwa potwierdzanie płatności',
   processing:
     'Twój bank potrzebuje nieco więcej czasu niż zwykle. Nie zamykaj tej strony. Opłata nigdy nie zostanie pobrana dwa razy.',
-  bankTitle: 'Twój bank chce potwierdzić tę płatność',
+  bankTitle: 'Twój bank prosi o potwierdzenie tej płatności',
   bank: 'Przejdź do swojego banku, a potem wróć na tę stronę. Masz czas do {time}. Opłata nigdy nie zostanie pobrana dwa razy.',
   toBank: 'Przejdź do banku',
-  payOtherwise: 'Zapłać inaczej',
+  payOtherwise: 'Zapłać w inny sposób',
   awayTitle: 'Nie udało się wczytać strony',
   away: 'Nie można połączyć się z usługą płatniczą. Strona sama spróbuje ponownie. Nic nie zostało pobrane.',
   retry: 'Spróbuj ponownie',
-  expiredTitle: 'Ta płatność wygasła',
+  expiredTitle: 'Ta strona płatności wygasła',
   expired: 'Nic nie zostało pobrane. Wróć do {merchant}, aby zacząć od nowa.',
   unknownTitle: 'Ten link jest nieprawidłowy',
   unknown: 'Sprawdź, czy skopiowano cały link, lub poproś sprzedawcę o nowy.',

@@ -7,7 +7,7 @@ export const confirm: TextsOf<'confirm'> = {
   rehearsal: 'Próba',
   loading: 'Wczytywanie',
   retry: 'Spróbuj ponownie',
-  openTitle: 'Twój bank chce potwierdzić tę płatność',
+  openTitle: 'Twój bank prosi o potwierdzenie tej płatności',
   open: 'Twój bank pyta, czy ta płatność na rzecz {merchant} pochodzi od Ciebie. Nic jeszcze nie zostało pobrane. Płacisz jeden raz.',
   confirm: 'Potwierdź w banku',
   confirming: 'Otwieranie banku…',

@@ -12,7 +12,7 @@ export const emails: TextsOf<'emails'> = {
   refund: {
     subject: 'Zwrot {amount}: {merchant}',
     headline: 'Zwrócono Ci {amount}',
-    text: 'Zwrot trafi na Twoją kartę {card}. Bank może go pokazać dopiero po 10 dniach.',
+    text: 'Zwrot trafi na Twoją kartę {card}. Bank może go zaksięgować w ciągu 10 dni.',
   },
   paymentFailed: {
     subject: 'Twoja płatność nie powiodła się: {merchant}',
@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Potwierdź swoją płatność: {merchant}',
-    headline: 'Twój bank chce potwierdzić tę płatność',
-    reason: 'Twój bank chce potwierdzić tę płatność.',
+    headline: 'Twój bank prosi o potwierdzenie tej płatności',
+    reason: 'Twój bank prosi o potwierdzenie tej płatności.',
     text: 'Twój bank nie zezwolił na płatność za {name} kartą {card}, ponieważ najpierw chce zapytać Ciebie.',
     until: 'Potwierdź ją w swoim banku do {date}. Płacisz jeden raz.',
     ask: 'Potwierdź ją w swoim banku. Płacisz jeden raz.',
@@ -65,8 +65,8 @@ export const emails: TextsOf<'emails'> = {
   },
   pageLink: {
     subject: 'Twoje konto w {merchant}',
-    text: 'Otwórz ten link, aby zobaczyć swoje subskrypcje i płatności w {merchant} lub zmienić kartę. Czas działania linku w minutach: {minutes}.',
-    care: 'Każdy, kto ma link, może go użyć, dlatego nie przekazuj tej wiadomości dalej. Jeśli nie prosisz o link, możesz ją zignorować.',
+    text: 'Otwórz ten link, aby zobaczyć swoje subskrypcje i płatności w {merchant} lub zmienić kartę. {minutes, plural, one {Link działa przez # minutę.} few {Link działa przez # minuty.} many {Link działa przez # minut.} other {Link działa przez # minuty.}}',
+    care: 'Każdy, kto ma link, może go użyć, dlatego nie przekazuj tej wiadomości dalej. Jeśli to nie Ty prosisz o link, zignoruj tę wiadomość.',
   },
   viewReceipt: 'Zobacz potwierdzenie (PDF)',
   updateCard: 'Zaktualizuj kartę',

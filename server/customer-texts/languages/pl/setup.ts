@@ -26,7 +26,7 @@ export const setup: TextsOf<'setup'> = {
   rehearsalHint:
     'Próba: pieniądze nie są pobierane. Użyj karty testowej operatora, na przykład 4242 4242 4242 4242 w Stripe.',
   safety: 'Dane karty trafiają bezpośrednio do usługi płatniczej. Sprzedawca {merchant} nigdy nie widzi numeru karty.',
-  bankTitle: 'Twój bank chce potwierdzić kartę',
+  bankTitle: 'Twój bank prosi o potwierdzenie karty',
   bank: 'Przejdź do banku, a potem wróć na tę stronę. Nic nie zostanie pobrane.',
   toBank: 'Przejdź do banku',
   another: 'Użyj innej karty',

@@ -21,7 +21,7 @@ export const declarations: TextsOf<'declarations'> = {
   tooMany:
     '{seconds, plural, one {Muitas tentativas. Tente novamente em # segundo.} other {Muitas tentativas. Tente novamente em # segundos.}}',
   awayTitle: 'Não foi possível carregar a página',
-  away: 'O serviço está fora de alcance. A página tenta novamente sozinha.',
+  away: 'O serviço está indisponível. A página tenta novamente sozinha.',
   retry: 'Tentar novamente',
   unknownTitle: 'Este link não funciona',
   unknown: 'Confira se você copiou o link inteiro ou peça um novo ao vendedor.',

@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Confirme seu pagamento a {merchant}',
-    headline: 'Seu banco quer confirmar este pagamento',
-    reason: 'Seu banco quer confirmar este pagamento.',
+    headline: 'Seu banco pede que você confirme este pagamento',
+    reason: 'Seu banco pede que você confirme este pagamento.',
     text: 'Seu banco não permitiu o pagamento de {name} com seu cartão {card}, porque quer perguntar a você primeiro.',
     until: 'Confirme-o com seu banco até {date}. Você paga uma única vez.',
     ask: 'Confirme-o com seu banco. Você paga uma única vez.',

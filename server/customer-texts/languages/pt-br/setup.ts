@@ -26,7 +26,7 @@ export const setup: TextsOf<'setup'> = {
   rehearsalHint:
     'Ensaio: nenhum dinheiro é movimentado. Use um cartão de teste do processador, por exemplo 4242 4242 4242 4242 na Stripe.',
   safety: 'Os dados do cartão vão diretamente para o serviço de pagamento. {merchant} nunca vê o número do cartão.',
-  bankTitle: 'Seu banco quer confirmar seu cartão',
+  bankTitle: 'Seu banco pede que você confirme seu cartão',
   bank: 'Continue no seu banco e depois volte a esta página. Nada é cobrado.',
   toBank: 'Continuar para o seu banco',
   another: 'Usar outro cartão',
@@ -43,6 +43,6 @@ export const setup: TextsOf<'setup'> = {
   lostTitle: 'A conexão foi perdida',
   lost: 'Mantenha esta página aberta: ela verifica o que aconteceu.',
   awayTitle: 'Não foi possível carregar a página',
-  away: 'O serviço está fora de alcance. A página tenta novamente sozinha.',
+  away: 'O serviço está indisponível. A página tenta novamente sozinha.',
   support: 'Dúvidas? Escreva para {email}.',
 };

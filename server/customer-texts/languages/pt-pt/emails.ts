@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Confirme o seu pagamento a {merchant}',
-    headline: 'O seu banco quer confirmar este pagamento',
-    reason: 'O seu banco quer confirmar este pagamento.',
+    headline: 'O seu banco pede-lhe que confirme este pagamento',
+    reason: 'O seu banco pede-lhe que confirme este pagamento.',
     text: 'O seu banco não permitiu o pagamento de {name} com o seu cartão {card}, porque quer perguntar-lhe primeiro.',
     until: 'Confirme-o junto do seu banco até {date}. Paga uma única vez.',
     ask: 'Confirme-o junto do seu banco. Paga uma única vez.',
@@ -65,8 +65,8 @@ export const emails: TextsOf<'emails'> = {
   },
   pageLink: {
     subject: 'A sua conta em {merchant}',
-    text: 'Abra esta ligação no prazo de {minutes} minutos para ver as suas subscrições e pagamentos em {merchant} ou mudar o seu cartão:',
-    care: 'Qualquer pessoa que tenha a ligação pode utilizá-la, por isso não reencaminhe este e-mail. Se não a pediu, pode ignorá-lo.',
+    text: 'Abra este link no prazo de {minutes} minutos para ver as suas subscrições e pagamentos em {merchant} ou mudar o seu cartão:',
+    care: 'Qualquer pessoa que tenha o link pode utilizá-lo, por isso não reencaminhe este e-mail. Se não o pediu, pode ignorar o e-mail.',
   },
   viewReceipt: 'Ver recibo (PDF)',
   updateCard: 'Atualizar cartão',
@@ -87,6 +87,6 @@ export const emails: TextsOf<'emails'> = {
     ask: 'Quer deixar de receber os e-mails opcionais de {merchant}, como lembretes? Continuará a receber recibos e avisos de pagamentos falhados.',
     confirm: 'Deixar de receber',
     done: 'Já não receberá os e-mails opcionais de {merchant}.',
-    invalid: 'Esta ligação é inválida ou expirou.',
+    invalid: 'Este link é inválido ou expirou.',
   },
 };

@@ -7,7 +7,7 @@ export const confirm: TextsOf<'confirm'> = {
   rehearsal: 'Provkörning',
   loading: 'Laddar',
   retry: 'Försök igen',
-  openTitle: 'Din bank vill bekräfta betalningen',
+  openTitle: 'Din bank ber dig bekräfta betalningen',
   open: 'Din bank frågar om du har gjort den här betalningen till {merchant}. Inget har dragits än. Du betalar en gång.',
   confirm: 'Bekräfta hos din bank',
   confirming: 'Öppnar din bank…',

@@ -23,8 +23,8 @@ export const emails: TextsOf<'emails'> = {
   },
   confirmPayment: {
     subject: 'Bekräfta din betalning till {merchant}',
-    headline: 'Din bank vill bekräfta betalningen',
-    reason: 'Din bank vill bekräfta betalningen.',
+    headline: 'Din bank ber dig bekräfta betalningen',
+    reason: 'Din bank ber dig bekräfta betalningen.',
     text: 'Din bank tillät inte betalningen för {name} med ditt kort {card}, eftersom den först vill fråga dig.',
     until: 'Bekräfta den hos din bank senast den {date}. Du betalar en gång.',
     ask: 'Bekräfta den hos din bank. Du betalar en gång.',

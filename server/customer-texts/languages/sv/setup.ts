@@ -25,7 +25,7 @@ export const setup: TextsOf<'setup'> = {
   rehearsalHint:
     'Provkörning: inga pengar flyttas. Använd ett testkort från betalleverantören, till exempel 4242 4242 4242 4242 hos Stripe.',
   safety: 'Kortuppgifterna går direkt till betaltjänsten. {merchant} ser aldrig kortnumret.',
-  bankTitle: 'Din bank vill bekräfta ditt kort',
+  bankTitle: 'Din bank ber dig bekräfta ditt kort',
   bank: 'Fortsätt hos din bank och kom sedan tillbaka till sidan. Inget dras.',
   toBank: 'Fortsätt till din bank',
   another: 'Använd ett annat kort',
