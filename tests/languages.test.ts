@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
+import { amountText } from '../server/customer-texts/formats.ts';
 import { compiledMessage } from '../server/customer-texts/compile.ts';
 import { card } from '../server/customer-texts/languages/en/card.ts';
 import { chosenLocale, type Language, languageOf, languages, localeOfTag } from '../server/customer-texts/languages.ts';
@@ -154,6 +155,12 @@ describe('a message', () => {
   test('isolates values of another direction in Arabic, and has the digits of prices', () => {
     assert.equal(filled('إلى {name}', { name: 'Acme' }, 'ar'), 'إلى \u2068Acme\u2069');
     assert.equal(filled('{n, plural, few {# أيام} other {# يوم}}', { n: 3 }, 'ar'), '\u20683\u2069 أيام');
+  });
+
+  test('writes a price with its currency in one piece in Arabic', () => {
+    assert.match(amountText(4900, 'usd', 'ar'), /US\$\u200e/);
+    assert.equal(amountText(4900, 'eur', 'de').replaceAll('\u00a0', ' '), '49,00 €');
+    assert.doesNotMatch(amountText(4900, 'usd', 'fr'), /\u200e/);
   });
 
   test('cannot format numbers or dates itself, and reports what is no message', () => {

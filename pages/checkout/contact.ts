@@ -44,7 +44,14 @@ export function showAsked({ customer, collect }: Pick<Session, 'customer' | 'col
   byId('contact-fields').hidden = customer !== null;
 }
 
+/** As names are written in Japanese. */
+function putFamilyNameFirst(): void {
+  const [given, family] = ['first-name', 'last-name'].map((id) => byId(id).closest('.cell'));
+  if (family) given?.before(family);
+}
+
 export function createContact({ customer, collect }: Session): Contact {
+  if (/^ja\b/.test(pageLocale())) putFamilyNameFirst();
   const country = byId('country', HTMLSelectElement);
   fillCountries(country);
   const asksShipping = collect.includes('shipping');

@@ -44,8 +44,10 @@ export function showLines(lines: readonly Line[], currency: string, onQuantity: 
 }
 
 function rowOf(line: Line, onQuantity: OnQuantity): HTMLElement {
-  const words = element('div', { class: 'what' }, element('b', {}, line.name));
-  if (line.description) words.append(element('small', { class: 'description' }, line.description));
+  const words = element('div', { class: 'what' }, element('b', {}, element('bdi', {}, line.name)));
+  if (line.description) {
+    words.append(element('small', { class: 'description' }, element('bdi', {}, line.description)));
+  }
   const isAdjustable = line.quantity_max > line.quantity_min;
   words.append(isAdjustable ? stepperOf(line, onQuantity) : element('small', { class: 'quantity' }));
   return element(

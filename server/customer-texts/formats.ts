@@ -1,5 +1,5 @@
 import type { BrandName } from '../platform/card-brands.ts';
-import { formatLocale } from './messages.ts';
+import { formatLocale, moneyText } from './messages.ts';
 import { decimalsOf, decimalText } from '../platform/currencies.ts';
 
 /** How amounts, dates, addresses and cards are written for the customers of a merchant, and in English for the merchant. */
@@ -14,7 +14,7 @@ export function amountText(amount: number, currency: string, locale = merchantLo
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  return format.format(decimalText(amount, currency) as Intl.StringNumericLiteral);
+  return moneyText(format.format(decimalText(amount, currency) as Intl.StringNumericLiteral), locale);
 }
 
 // Loading the data of a locale takes as long as loading the rest of the service's texts, so it waits for the first use.

@@ -21,6 +21,10 @@ export const isRightToLeft = (locale: string): boolean => /^ar\b/.test(locale);
 /** A value keeps its own direction inside of Arabic: a name, an email address or an amount. */
 const isolated = (text: string, locale: string): string => (isRightToLeft(locale) ? `\u2068${text}\u2069` : text);
 
+/** The `$` of `US$` belongs to the letters before it, which without the mark it does not in Arabic. */
+export const moneyText = (text: string, locale: string): string =>
+  isRightToLeft(locale) ? text.replaceAll(/(?<=[A-Z])\p{Sc}/gu, '$&\u200e') : text;
+
 /** A place without a value stays as it is. */
 export function fill(template: Template | string, values: Values, locale: string): string {
   return textOf(template as Message, values, locale);

@@ -104,7 +104,7 @@ describe('the checkout page in the language of the customer', () => {
     });
   }
 
-  for (const language of ['de', 'ja', 'ar']) {
+  for (const language of languages) {
     test(`does not move while it loads in ${language}`, async () => {
       await during('/checkout/unknown', language, async ({ page }) => {
         await watchShifts(page, ['**/session', '**/fonts/*', '**/card-fields*']);
@@ -115,6 +115,39 @@ describe('the checkout page in the language of the customer', () => {
       });
     });
   }
+
+  test('is a mirror image in Arabic: summary and its colored half on the right, with the same space around them', async () => {
+    const placesIn = async (locale: string, towards: string): Promise<number[]> => {
+      let places: number[] = [];
+      await during(url, locale, async ({ page }) => {
+        await page.locator('#pay:enabled').waitFor();
+        places = await page.evaluate<number[]>(
+          `[document.documentElement.clientWidth, ...['.summary .details', '.payment .form'].flatMap((part) => {
+            const { left, right } = document.querySelector(part).getBoundingClientRect();
+            return [left, right].map(Math.round);
+          })]`,
+        );
+        const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundImage');
+        assert.ok(background.includes(towards), background);
+      });
+      return places;
+    };
+    const [width = 0, ...english] = await placesIn('en', 'to right');
+    const [left = 0, right = 0, formLeft = 0, formRight = 0] = english.map((place) => width - place);
+    assert.deepEqual(await placesIn('ar', 'to left'), [width, right, left, formRight, formLeft]);
+  });
+
+  test('asks for the family name first in Japanese', async () => {
+    for (const [locale, first] of [
+      ['ja', 'last-name'],
+      ['de', 'first-name'],
+    ] as const) {
+      await during(url, locale, async ({ page }) => {
+        await page.locator('#pay:enabled').waitFor();
+        assert.equal(await page.locator('#contact-fields .half input').first().getAttribute('id'), first);
+      });
+    }
+  });
 
   test('writes prices, periods and names of countries as the language does', async () => {
     await during(url, 'de-AT', async ({ page }) => {

@@ -31,6 +31,7 @@ const muted = '#4b5563';
 
 const darkRules = `
     :root { color-scheme: light dark; supported-color-schemes: light dark; }
+    :lang(ja) { line-break: strict; word-break: auto-phrase; }
     @media (prefers-color-scheme: dark) {
       .page { background-color: #111827 !important; }
       .card { background-color: #1f2937 !important; }
@@ -103,7 +104,7 @@ function factsOf({ facts }: EmailContent, brand: Brand): string {
   const style = `padding: 2px 0; ${font}; font-size: 14px; line-height: 20px;`;
   const rows = facts.map(
     ([label, value]) =>
-      `<tr><td class="muted" valign="top" style="${style} padding-${endOf(brand)}: 16px; color: ${muted}; white-space: nowrap;">${escaped(label)}</td><td class="ink" width="100%" style="${style} color: ${ink};">${escaped(value)}</td></tr>`,
+      `<tr><td class="muted" valign="top" style="${style} padding-${endOf(brand)}: 16px; color: ${muted}; white-space: nowrap;">${escaped(label)}</td><td class="ink" width="100%" style="${style} color: ${ink};"><bdi>${escaped(value)}</bdi></td></tr>`,
   );
   return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin: 0 0 20px;">\n${rows.join('\n')}\n</table>`;
 }
