@@ -824,18 +824,23 @@ CREATE TABLE invoices (
   series text,
   number integer,
   full_number text,
+  corrects_id uuid,
+  reason text,
   CONSTRAINT invoices_amount CHECK ((amount >= 0)),
-  CONSTRAINT invoices_cause CHECK ((cause = ANY (ARRAY['payment_recorded'::text, 'refund_settled'::text, 'refund_returned'::text, 'refunded_to_credit'::text, 'payment_voided'::text]))),
-  CONSTRAINT invoices_content CHECK (((content IS NOT NULL) = (cause = 'payment_recorded'::text))),
+  CONSTRAINT invoices_cause CHECK ((cause = ANY (ARRAY['payment_recorded'::text, 'refund_settled'::text, 'refund_returned'::text, 'refunded_to_credit'::text, 'payment_voided'::text, 'invoice_canceled'::text, 'invoice_corrected'::text]))),
+  CONSTRAINT invoices_content CHECK (((content IS NOT NULL) = (cause = ANY (ARRAY['payment_recorded'::text, 'invoice_corrected'::text])))),
+  CONSTRAINT invoices_corrected_subject CHECK (((cause <> ALL (ARRAY['invoice_canceled'::text, 'invoice_corrected'::text])) OR (subject_id = corrects_id))),
+  CONSTRAINT invoices_corrects CHECK (((corrects_id IS NULL) = (cause = 'payment_recorded'::text))),
   CONSTRAINT invoices_kind CHECK ((kind =
 CASE
-    WHEN (cause = ANY (ARRAY['refund_settled'::text, 'refunded_to_credit'::text, 'payment_voided'::text])) THEN 'credit_note'::text
+    WHEN (cause = ANY (ARRAY['refund_settled'::text, 'refunded_to_credit'::text, 'payment_voided'::text, 'invoice_canceled'::text])) THEN 'credit_note'::text
     ELSE 'invoice'::text
 END)),
   CONSTRAINT invoices_numbered CHECK ((num_nulls(series, number, full_number) = ANY (ARRAY[0, 3]))),
   CONSTRAINT invoices_once UNIQUE (company_id, order_id, cause, subject_id),
   CONSTRAINT invoices_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT invoices_positive_number CHECK ((number > 0)),
+  CONSTRAINT invoices_reason CHECK (((reason IS NOT NULL) = (cause = ANY (ARRAY['invoice_canceled'::text, 'invoice_corrected'::text])))),
   CONSTRAINT invoices_subject CHECK (((subject_id = order_id) = (cause = ANY (ARRAY['payment_recorded'::text, 'payment_voided'::text]))))
 );
 CREATE INDEX invoices_customer ON public.invoices USING btree (company_id, customer_id, id) WHERE (number IS NOT NULL);
@@ -2268,11 +2273,14 @@ CREATE OR REPLACE FUNCTION public.credit_refund()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, corrects_id)
   SELECT i.company_id, new_id(NEW.updated_at), CASE NEW.status WHEN 'succeeded' THEN 'credit_note' ELSE 'invoice' END,
     CASE NEW.status WHEN 'succeeded' THEN 'refund_settled' ELSE 'refund_returned' END, i.order_id, i.customer_id, NEW.id,
-    NEW.amount, NEW.currency
-  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.order_id AND i.cause = 'payment_recorded'
+    NEW.amount, NEW.currency, CASE NEW.status WHEN 'succeeded' THEN i.id ELSE n.id END
+  FROM standing_invoice(NEW.company_id, NEW.order_id) i
+  LEFT JOIN invoices n ON n.company_id = i.company_id AND n.order_id = i.order_id AND n.cause = 'refund_settled'
+    AND n.subject_id = NEW.id
+  WHERE NEW.status = 'succeeded' OR n.id IS NOT NULL
   ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $function$;
@@ -2282,10 +2290,10 @@ CREATE OR REPLACE FUNCTION public.credit_refund_to_credit()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, corrects_id)
   SELECT i.company_id, new_id(id_time(NEW.id)), 'credit_note', 'refunded_to_credit', i.order_id, i.customer_id, NEW.id, NEW.amount,
-    NEW.currency
-  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.order_id AND i.cause = 'payment_recorded'
+    NEW.currency, i.id
+  FROM standing_invoice(NEW.company_id, NEW.order_id) i
   ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $function$;
@@ -2295,10 +2303,10 @@ CREATE OR REPLACE FUNCTION public.credit_void()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, corrects_id)
   SELECT i.company_id, new_id(NEW.updated_at), 'credit_note', 'payment_voided', i.order_id, i.customer_id, i.order_id, i.amount,
-    i.currency
-  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.id AND i.cause = 'payment_recorded'
+    i.currency, i.id
+  FROM standing_invoice(NEW.company_id, NEW.id) i
   ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $function$;
@@ -2735,4 +2743,16 @@ BEGIN
     RAISE 'the company is on another shard' USING ERRCODE = 'lock_not_available';
   END IF;
   RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.standing_invoice(of_company uuid, of_order uuid)
+ RETURNS SETOF invoices
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM FROM invoices i WHERE i.company_id = of_company AND i.order_id = of_order AND i.cause = 'payment_recorded' FOR KEY SHARE;
+  RETURN QUERY SELECT i.* FROM invoices i
+    WHERE i.company_id = of_company AND i.order_id = of_order AND i.cause IN ('payment_recorded', 'invoice_corrected')
+      AND NOT EXISTS (SELECT FROM invoices c WHERE c.company_id = of_company AND c.order_id = of_order
+        AND c.cause = 'invoice_corrected' AND c.subject_id = i.id);
 END $function$;

@@ -428,6 +428,15 @@ describe('an error of an operation itself', () => {
       const [invoice] = (await service.call('GET', `/v1/invoices?order_id=${id}`)).body.data;
       return service.call('GET', `/v1/invoices/${invoice.id}/xml`);
     },
+    'createInvoiceCorrection 400 invalid_request': async () => {
+      await withInvoices(service);
+      const { id } = await succeeded(service, shop);
+      await numberNow(service, service.company.id);
+      const [invoice] = (await service.call('GET', `/v1/invoices?order_id=${id}`)).body.data;
+      const { name } = invoice.buyer;
+      const body = { reason: 'The same name', name };
+      return service.call('POST', `/v1/invoices/${invoice.id}/corrections`, { body, idempotencyKey: 'the-same-buyer' });
+    },
     'getOrderReceipt 422 invalid_state_transition': async () => {
       const { body } = await order(service, await openShop(service, declined));
       return service.call('GET', `/v1/orders/${body.id}/receipt`);

@@ -180,6 +180,9 @@ const cases: Readonly<Record<string, Case>> = {
   ],
   getInvoicePdf: (theirs) => [['GET', `/v1/invoices/${theirs.invoice}/pdf`]],
   getInvoiceMonth: takesNoIds,
+  createInvoiceCorrection: (theirs) => [
+    ['POST', `/v1/invoices/${theirs.invoice}/corrections`, keyed({ reason: 'Company added', company: 'Own' })],
+  ],
   getInvoiceXml: (theirs) => [['GET', `/v1/invoices/${theirs.invoice}/xml`]],
   listTransactions: (theirs) => [
     ...cursors('/v1/transactions', ['created_at', '-amount'], [theirs.transaction, theirs.order]),

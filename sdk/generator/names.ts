@@ -83,6 +83,7 @@ export const methodNames: Readonly<Record<string, string>> = {
   getInvoicePdf: 'invoices.pdf',
   getInvoiceXml: 'invoices.xml',
   getInvoiceMonth: 'invoices.month',
+  createInvoiceCorrection: 'invoices.correct',
 
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',

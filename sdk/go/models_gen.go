@@ -569,6 +569,7 @@ const (
 	InvoiceFieldOrderNumber      InvoiceField = "order_number"
 	InvoiceFieldRefundID         InvoiceField = "refund_id"
 	InvoiceFieldCorrectsID       InvoiceField = "corrects_id"
+	InvoiceFieldReason           InvoiceField = "reason"
 	InvoiceFieldCustomerID       InvoiceField = "customer_id"
 	InvoiceFieldCurrency         InvoiceField = "currency"
 	InvoiceFieldLines            InvoiceField = "lines"
@@ -587,7 +588,7 @@ const (
 	InvoiceFieldCreatedAt        InvoiceField = "created_at"
 )
 
-// InvoiceCause can have values that this version does not know. `payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. `payment_voided`: the payment was canceled.
+// InvoiceCause can have values that this version does not know. `payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. `payment_voided`: the payment was canceled. `invoice_canceled`: the buyer was corrected, so this credit note takes off the whole invoice. `invoice_corrected`: the invoice with the corrected buyer.
 type InvoiceCause string
 
 // Values of InvoiceCause.
@@ -597,6 +598,8 @@ const (
 	InvoiceCauseRefundReturned   InvoiceCause = "refund_returned"
 	InvoiceCauseRefundedToCredit InvoiceCause = "refunded_to_credit"
 	InvoiceCausePaymentVoided    InvoiceCause = "payment_voided"
+	InvoiceCauseInvoiceCanceled  InvoiceCause = "invoice_canceled"
+	InvoiceCauseInvoiceCorrected InvoiceCause = "invoice_corrected"
 )
 
 // TransactionField can have values that this version does not know.
@@ -1628,6 +1631,7 @@ type Invoice struct {
 	OrderNumber string        `json:"order_number"`
 	RefundID    *string       `json:"refund_id"`
 	CorrectsID  *string       `json:"corrects_id"`
+	Reason      *string       `json:"reason"`
 	CustomerID  string        `json:"customer_id"`
 	Currency    string        `json:"currency"`
 	Lines       []InvoiceLine `json:"lines"`
@@ -1678,6 +1682,20 @@ type InvoiceXml struct {
 	ExpiresAt time.Time `json:"expires_at"`
 	// The document as XML. Anyone with the link can open it until it expires.
 	URL string `json:"url"`
+}
+
+// InvoiceCorrection is an object of the API.
+type InvoiceCorrection struct {
+	// The credit note of the whole invoice.
+	CreditNoteID string `json:"credit_note_id"`
+	// The new invoice.
+	InvoiceID string `json:"invoice_id"`
+	// The invoice that both correct.
+	CorrectsID string `json:"corrects_id"`
+	// The amount of both, in the smallest unit of the currency.
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Reason   string `json:"reason"`
 }
 
 // CustomerSession is an object of the API.
@@ -2537,6 +2555,28 @@ type PaymentLinkUpdate struct {
 	// The language of the page. Null: it follows the browser. The address of a visit can ask for another one with `?locale=`.
 	Locale   Opt[string]         `svc:"locale"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
+}
+
+// PostalAddressInput is an object of the API.
+type PostalAddressInput struct {
+	Line1      Opt[string] `svc:"line1"`
+	Line2      Opt[string] `svc:"line2"`
+	City       Opt[string] `svc:"city"`
+	State      Opt[string] `svc:"state"`
+	PostalCode Opt[string] `svc:"postal_code"`
+	Country    Opt[string] `svc:"country"`
+}
+
+// InvoiceCorrectionCreate is an object of the API.
+type InvoiceCorrectionCreate struct {
+	// Printed on both documents.
+	Reason string `svc:"reason,required"`
+	// The name of the buyer. What you leave out stays as it is.
+	Name    Opt[string] `svc:"name"`
+	Company Opt[string] `svc:"company"`
+	// The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+	TaxID   Opt[string]             `svc:"tax_id"`
+	Address Opt[PostalAddressInput] `svc:"address"`
 }
 
 // CustomerSessionCreate is an object of the API.

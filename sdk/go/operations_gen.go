@@ -76,6 +76,7 @@ var (
 	opGetInvoice                      = operation{method: "GET", path: "/v1/invoices/{id}", keyed: false, fieldsOf: "invoices"}
 	opGetInvoicePdf                   = operation{method: "GET", path: "/v1/invoices/{id}/pdf", keyed: false}
 	opGetInvoiceXml                   = operation{method: "GET", path: "/v1/invoices/{id}/xml", keyed: false}
+	opCreateInvoiceCorrection         = operation{method: "POST", path: "/v1/invoices/{id}/corrections", keyed: true}
 	opCreateCustomerSession           = operation{method: "POST", path: "/v1/customer_sessions", keyed: true}
 	opGetCustomerSession              = operation{method: "GET", path: "/v1/customer_sessions/{id}", keyed: false}
 	opDeleteCustomerSession           = operation{method: "DELETE", path: "/v1/customer_sessions/{id}", keyed: true}

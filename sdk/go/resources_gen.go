@@ -804,6 +804,11 @@ func (r *InvoicesCalls) Xml(ctx context.Context, invoiceID string, opts ...Reque
 	return fetch[InvoiceXml](ctx, r.client, call{operation: opGetInvoiceXml, ids: []string{invoiceID}, options: opts})
 }
 
+// Correct: Correct the buyer of an invoice.
+func (r *InvoicesCalls) Correct(ctx context.Context, invoiceID string, params *InvoiceCorrectionCreate, opts ...RequestOption) (*InvoiceCorrection, error) {
+	return fetch[InvoiceCorrection](ctx, r.client, call{operation: opCreateInvoiceCorrection, ids: []string{invoiceID}, body: bodyOf(params), options: opts})
+}
+
 // CustomerSessionsCalls are the calls of one resource.
 type CustomerSessionsCalls struct {
 	client *Client

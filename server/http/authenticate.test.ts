@@ -257,7 +257,7 @@ describe('permissions', () => {
     const older = usualPermissions.filter((one) => !/^(credit|invoices):/.test(one));
     assert.deepEqual(
       full.filter((one) => !rightsOfKey(older).includes(one)),
-      ['credit:read', 'credit:write', 'invoices:read'],
+      ['credit:read', 'credit:write', 'invoices:read', 'invoices:write'],
     );
     assert.deepEqual(rightsOfKey(['customers:read']), ['customers:read']);
   });
@@ -298,6 +298,7 @@ describe('permissions', () => {
       'customer_sessions:read',
       'customer_sessions:write',
       'invoices:read',
+      'invoices:write',
     ]);
   });
 });

@@ -29,6 +29,7 @@ export const permissions = [
   'customer_sessions:read',
   'customer_sessions:write',
   'invoices:read',
+  'invoices:write',
   'agents:write',
 ] as const;
 
@@ -57,7 +58,12 @@ export type ReadPermission = Extract<MemberPermission, `${string}:read`>;
 const ofAdmins: readonly string[] = memberPermissions.filter((permission) => permission !== 'company:write');
 
 /** Keys that are older than these do not have them. */
-const newerPermissions: readonly string[] = ['credit:read', 'credit:write', 'invoices:read'] satisfies Permission[];
+const newerPermissions: readonly string[] = [
+  'credit:read',
+  'credit:write',
+  'invoices:read',
+  'invoices:write',
+] satisfies Permission[];
 
 /**
  * The permissions that a key can grant. A key with all usual permissions counts as an admin and can invite into every role

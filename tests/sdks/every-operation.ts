@@ -141,6 +141,8 @@ async function orders(svc: Caller): Promise<void> {
   assert.match((await svc.call('invoices.get', invoice)).number, /^INV-\d{4}-\d{6}$/);
   assert.match((await svc.call('invoices.pdf', invoice)).url, /^http/);
   assert.match((await svc.call('invoices.xml', invoice)).url, /^http/);
+  const correction = { reason: 'The company was missing', company: 'Hopper GmbH' };
+  assert.ok((await svc.call('invoices.correct', { ...invoice, body: correction })).invoice_id);
   assert.match((await svc.call('invoices.month', { query: { month: '2026-02' } })).url, /^http/);
 
   const declined = await svc.order('4000009999003220');

@@ -114,7 +114,16 @@ function contentOf(random: Random, seller: string, country: string): InvoiceCont
   };
 }
 
-const corrections = ['refund_settled', 'refund_returned', 'refunded_to_credit', 'payment_voided'] as const;
+const corrections = [
+  'refund_settled',
+  'refund_returned',
+  'refunded_to_credit',
+  'payment_voided',
+  'invoice_canceled',
+  'invoice_corrected',
+] as const;
+const ofWhole: readonly string[] = ['payment_voided', 'invoice_canceled', 'invoice_corrected'];
+const asInvoice: readonly string[] = ['refund_returned', 'invoice_corrected'];
 
 function documentsOf(random: Random, index: number): InvoiceRow[] {
   const content = contentOf(random, places[(index * 7) % places.length] ?? 'DE', places[index % places.length] ?? 'DE');
@@ -137,17 +146,19 @@ function documentsOf(random: Random, index: number): InvoiceRow[] {
     series: 'INV-2026-',
     full_number: `INV-2026-${String(index + 1).padStart(6, '0')}`,
     corrects: null,
+    reason: null,
   };
   const cause = corrections[index % corrections.length] ?? 'refund_settled';
   const correction: InvoiceRow = {
     ...common,
     id: newId(startMs + index * hourMs + minuteMs),
-    kind: cause === 'refund_returned' ? 'invoice' : 'credit_note',
+    kind: asInvoice.includes(cause) ? 'invoice' : 'credit_note',
     cause,
-    amount: cause === 'payment_voided' ? amount : Math.ceil(amount / random.pick([1, 3])),
+    amount: ofWhole.includes(cause) ? amount : Math.ceil(amount / random.pick([1, 3])),
     series: 'CN/2026/',
     full_number: `CN/2026/${String(index + 1).padStart(6, '0')}`,
     corrects: { id, full_number: invoice.full_number },
+    reason: cause.startsWith('invoice_') ? 'The company was missing' : null,
   };
   return amount > 0 ? [invoice, correction] : [invoice];
 }

@@ -31,6 +31,10 @@ export const localeOf = ({ content }: Pick<InvoiceRow, 'content'>): string => co
 /** Those of the language that the customer had at the payment. */
 export const wordsOf = (row: Pick<InvoiceRow, 'content'>): Promise<Words> => wordsFor(localeOf(row));
 
+/** The invoice of a payment, or one that replaces it. All others have one line. */
+export const hasOwnLines = ({ cause }: Pick<InvoiceRow, 'cause'>): boolean =>
+  cause === 'payment_recorded' || cause === 'invoice_corrected';
+
 type Amounts = Pick<
   Invoice,
   'lines' | 'subtotal' | 'discount_amount' | 'uncaptured_amount' | 'amount' | 'credit_applied' | 'taxes'
@@ -41,8 +45,8 @@ export function amountsOf(row: InvoiceRow, words: Words): Amounts {
 }
 
 function untaxedOf(row: InvoiceRow, words: Words): Omit<Amounts, 'taxes'> {
-  const { cause, content, amount } = row;
-  if (cause === 'payment_recorded') {
+  const { content, amount } = row;
+  if (hasOwnLines(row)) {
     const { subtotal, discount_amount, total, credit_applied } = content;
     const lines = linesOf(content, words).map(({ description, quantity, unit_price, amount: ofLine }) => ({
       description,
@@ -57,15 +61,17 @@ function untaxedOf(row: InvoiceRow, words: Words): Omit<Amounts, 'taxes'> {
 }
 
 const correctionOf = ({ cause, corrects }: InvoiceRow, { fill, texts }: Words): string =>
-  cause === 'payment_recorded' ? '' : fill(texts.invoices.corrections[cause], { number: corrects?.full_number ?? '' });
+  cause === 'payment_recorded' || cause === 'invoice_corrected'
+    ? ''
+    : fill(texts.invoices.corrections[cause], { number: corrects?.full_number ?? '' });
 
 /** Null if a line has no rate. A correction has the rates of its invoice, in proportion. */
 function taxesIn(row: InvoiceRow, words: Words): Tax[] | null {
-  const { cause, amount } = row;
+  const { amount } = row;
   const lines = taxedLinesOfPayment(row, words);
   if (lines === null) return null;
   const paid = taxesOf(lines.map((line) => ({ gross: line.paid, rate: line.rate })));
-  if (cause === 'payment_recorded') return paid;
+  if (hasOwnLines(row)) return paid;
   const shares = shared(
     amount,
     paid.map(({ gross_amount }) => gross_amount),
@@ -85,7 +91,7 @@ export interface TaxedLine {
 
 /** Null if a line has no rate. A correction has one line for each rate. */
 export function taxedLinesOf(row: InvoiceRow, words: Words): TaxedLine[] | null {
-  if (row.cause === 'payment_recorded') return taxedLinesOfPayment(row, words);
+  if (hasOwnLines(row)) return taxedLinesOfPayment(row, words);
   const description = correctionOf(row, words);
   const taxes = taxesIn(row, words);
   const withAmount = taxes?.filter(({ gross_amount }) => gross_amount > 0) ?? [];
@@ -153,7 +159,7 @@ export interface Shown {
 }
 
 export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eInvoice }: Shown): ReceiptDocument {
-  const { content, currency, cause, full_number: number, corrects } = row;
+  const { content, currency, reason, full_number: number, corrects } = row;
   const { invoices: texts, receipts } = words.texts;
   const { seller, mode } = content;
   const title = texts.titles[row.kind];
@@ -175,7 +181,7 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eI
       seller.website,
     ]),
     customer: isBuyerShown ? buyerLines(words, content) : [],
-    shipTo: isBuyerShown && cause === 'payment_recorded' ? shipToLines(words, content) : [],
+    shipTo: isBuyerShown && hasOwnLines(row) ? shipToLines(words, content) : [],
     facts: [
       [texts.number, number],
       [receipts.date, words.day(idTimeMs(row.id), content.time_zone)],
@@ -190,6 +196,7 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eI
     })),
     sums: sumsOf(words, row),
     notes: present([
+      reason !== null && words.fill(texts.reason, { reason }),
       paymentText(words, row),
       receipts.notes[mode],
       contact && words.fill(receipts.questions, { contact }),
@@ -223,7 +230,7 @@ function sumsOf(words: Words, row: InvoiceRow): ReceiptDocument['sums'] {
   const { subtotal, discount_amount, uncaptured_amount, amount, credit_applied, taxes } = amountsOf(row, words);
   const text = (value: number): string => words.amount(value, row.currency);
   return [
-    ...(row.cause === 'payment_recorded' ? [{ label: receipts.subtotal, amount: text(subtotal) }] : []),
+    ...(hasOwnLines(row) ? [{ label: receipts.subtotal, amount: text(subtotal) }] : []),
     ...(discount_amount > 0
       ? [{ label: discountText(words, row.content.coupon_code ?? undefined), amount: `−${text(discount_amount)}` }]
       : []),
@@ -245,16 +252,20 @@ function sumsOf(words: Words, row: InvoiceRow): ReceiptDocument['sums'] {
   ];
 }
 
-function paymentText(words: Words, { id, cause, content: { card, credit_applied, time_zone } }: InvoiceRow): string {
+function paymentText(words: Words, { id, cause, payment, content }: InvoiceRow): string {
+  const { card, credit_applied, time_zone } = content;
   const { invoices: texts, receipts } = words.texts;
   if (cause === 'refunded_to_credit') return texts.toCredit;
+  if (cause === 'invoice_canceled') return texts.canceled;
   if (!card) return credit_applied > 0 ? receipts.paidWithCredit : receipts.free;
   const templates = {
     payment_recorded: receipts.paid,
+    invoice_corrected: receipts.paid,
     refund_settled: receipts.refundedTo,
     payment_voided: texts.paymentVoided,
     refund_returned: texts.refundReturned,
   };
-  const date = words.day(idTimeMs(id), time_zone);
+  // A corrected invoice is of a later day than its payment.
+  const date = words.day(idTimeMs(cause === 'invoice_corrected' ? payment.id : id), time_zone);
   return words.fill(templates[cause], { card: words.card(card.brand, card.last_four), date });
 }

@@ -5,7 +5,7 @@ import { vatIdOf } from '../../platform/tax-ids.ts';
 import { type Element, xmlOf, xmlText } from '../../platform/xml.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { discountText } from '../receipts/service.ts';
-import { dayIn, type TaxedLine, taxedLinesOf } from './document.ts';
+import { dayIn, hasOwnLines, type TaxedLine, taxedLinesOf } from './document.ts';
 import type { InvoiceRow } from './queries.ts';
 import { netOf } from './tax.ts';
 
@@ -278,8 +278,9 @@ function agreementOf({ content }: InvoiceRow, complete: Complete): Element | und
   );
 }
 
-function shipToOf({ cause, content: { shipping } }: InvoiceRow): Element | undefined {
-  const place = cause === 'payment_recorded' ? placeOf(shipping) : undefined;
+function shipToOf(row: InvoiceRow): Element | undefined {
+  const { shipping } = row.content;
+  const place = hasOwnLines(row) ? placeOf(shipping) : undefined;
   return place && group('ram:ShipToTradeParty', text('ram:Name', shipping?.name), addressOf(place));
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { created, everyDays, later, moveTo, openScene, ordersOf } from '../../../tests/support/billing.ts';
 import { grant } from '../../../tests/support/credit.ts';
@@ -328,6 +329,99 @@ describe('a credit note', () => {
     assert.ok(note);
     assert.deepEqual(facts(note), ['credit_note', 'payment_voided', 4900]);
     assertPrints(await printed(note.id), `Cancellation of invoice ${invoice?.number}`);
+  });
+});
+
+describe('a correction of the buyer', () => {
+  const correct = (id: string, body: object, key: string = randomUUID()): Promise<Reply> =>
+    service.call('POST', `/v1/invoices/${id}/corrections`, { body, idempotencyKey: key });
+  const body = { reason: 'The company was missing', company: 'Hopper GmbH', tax_id: 'de 123 456 789' };
+  const invoiceOf = async (orderId: string): Promise<Reply['body']> => (await documentsOf(orderId))[0] ?? assert.fail();
+  const assertRefusedWith = (refused: Reply, part: string): void => {
+    assertRefused(refused, 400, 'invalid_request');
+    assert.ok(refused.body.error.message.includes(part), refused.text);
+  };
+
+  it('is a credit note of the whole invoice, and a new one that differs in the buyer only', async () => {
+    const { id } = await succeeded(service, shop);
+    const first = await invoiceOf(id);
+    const address = { line1: 'Weg 1', postal_code: '50667', city: 'Köln', country: 'DE' };
+    const made = await correct(first.id, { ...body, name: 'Grace B. Hopper', address }, 'correct-once');
+    assert.equal(made.status, 201, made.text);
+    assert.deepEqual(
+      (await correct(first.id, { ...body, name: 'Grace B. Hopper', address }, 'correct-once')).body,
+      made.body,
+    );
+    const [same, note, second, ...more] = await documentsOf(id);
+    assert.ok(note && second);
+    assert.deepEqual([same, more], [first, []]);
+    assert.deepEqual(facts(note), ['credit_note', 'invoice_canceled', 4900]);
+    assert.deepEqual(facts(second), ['invoice', 'invoice_corrected', 4900]);
+    assert.deepEqual([made.body.credit_note_id, made.body.invoice_id], [note.id, second.id]);
+    for (const one of [note, second]) assert.deepEqual([one.corrects_id, one.reason], [first.id, body.reason]);
+    assert.deepEqual(note.buyer, first.buyer);
+    assert.deepEqual(second.buyer, {
+      ...{ name: 'Grace B. Hopper', company: 'Hopper GmbH', tax_id: 'DE123456789', email: first.buyer.email },
+      address: { ...address, line2: null, state: null },
+    });
+    const kept = ({ lines, subtotal, amount, taxes, seller, currency, order_id }: Reply['body']) => ({
+      ...{ lines, subtotal, amount, taxes, seller, currency, order_id },
+    });
+    assert.deepEqual(kept(second), kept(first));
+    assertPrints(await printed(note.id), `Correction of invoice ${first.number}`, body.reason, 'No money was moved');
+    assertPrints(await printed(second.id), 'Hopper GmbH', first.number, body.reason, 'Paid with Visa');
+    const order = (await service.call('GET', `/v1/orders/${id}`)).body;
+    assert.deepEqual([order.status, order.refunded_amount, order.transactions.length], ['succeeded', 0, 1]);
+  });
+
+  it('is of the newest invoice, which a later refund corrects too', async () => {
+    const { id } = await succeeded(service, shop);
+    const first = await invoiceOf(id);
+    await correct(first.id, body);
+    const [, canceled, second] = await documentsOf(id);
+    assertRefusedWith(await correct(first.id, { ...body, company: 'Other' }), `Correct ${second?.number} instead`);
+    assertRefusedWith(await correct(canceled?.id, body), `Correct ${second?.number} instead`);
+    assert.equal((await correct(second?.id, { reason: 'A letter was wrong', name: 'Grace H.' })).status, 201);
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    const all = await documentsOf(id);
+    const [, , , , third, note] = all;
+    assert.deepEqual([all.length, third?.cause, note?.cause], [6, 'invoice_corrected', 'refund_settled']);
+    assert.deepEqual([third?.corrects_id, note?.corrects_id], [second?.id, third?.id]);
+    assert.deepEqual([note?.buyer.name, note?.buyer.company], ['Grace H.', 'Hopper GmbH']);
+    const sum = all.reduce((total, { kind, amount }) => total + (kind === 'invoice' ? amount : -amount), 0);
+    assert.equal(sum, 3900);
+    assertRefusedWith(await correct(third?.id, body), `has the credit note ${note?.number}`);
+    const failure = { code: 'processor_declined', reason: 'The account is closed.' } as const;
+    await returnRefund(service.db, service.company.id, note?.refund_id, failure, new Date(service.clock.nowMs()));
+    assert.equal((await correct(third?.id, { reason: 'Now it is whole again', company: null })).status, 201);
+    const [reversal, , fourth] = (await documentsOf(id)).slice(6);
+    assert.deepEqual([reversal?.cause, reversal?.corrects_id], ['refund_returned', note?.id]);
+    assert.deepEqual([fourth?.buyer.company, fourth?.corrects_id], [null, third?.id]);
+  });
+
+  it('happens once when two correct the same invoice at once', async () => {
+    const { id } = await succeeded(service, shop);
+    const first = await invoiceOf(id);
+    const names = Array.from({ length: 8 }, (_, index) => `Grace ${index}`);
+    const replies = await Promise.all(names.map((name) => correct(first.id, { reason: 'At once', name })));
+    assert.deepEqual(replies.map(({ status }) => status).toSorted(), [201, ...names.slice(1).map(() => 400)]);
+    assert.equal((await documentsOf(id)).length, 3);
+  });
+
+  it('needs a reason, data that differs, and its permission', async () => {
+    const { id } = await succeeded(service, shop);
+    const first = await invoiceOf(id);
+    assertRefused(await correct(first.id, { company: 'Hopper GmbH' }), 400, 'validation_error');
+    assertRefused(await correct(first.id, { ...body, reason: ' ' }), 400, 'validation_error');
+    assertRefused(await correct(first.id, { ...body, tax_id: 'DE1' }), 400, 'validation_error');
+    assertRefusedWith(await correct(first.id, { reason: 'Nothing', name: first.buyer.name }), 'already has this buyer');
+    assertRefused(await correct(id, body), 404, 'resource_not_found');
+    const key = await service.createKey(service.company, { permissions: ['invoices:read', 'customers:read'] });
+    const path = `/v1/invoices/${first.id}/corrections`;
+    const refused = await service.call('POST', path, { body, key, idempotencyKey: 'without-the-permission' });
+    assertRefused(refused, 403, 'insufficient_permissions');
+    assert.equal((await documentsOf(id)).length, 1);
   });
 });
 

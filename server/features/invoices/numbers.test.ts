@@ -33,8 +33,8 @@ async function addWaiting(times: readonly number[], kind = 'invoice'): Promise<v
   const rows = times.map((ms) => ({ id: newId(ms), order_id: newId(ms), refund_id: newId(ms) }));
   const cause = kind === 'invoice' ? 'refund_returned' : 'refund_settled';
   await service.db.query(
-    `INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, due_at)
-     SELECT $1, id, $3, $4, order_id, order_id, refund_id, 100, 'eur', now() - interval '1 minute'
+    `INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, due_at, corrects_id)
+     SELECT $1, id, $3, $4, order_id, order_id, refund_id, 100, 'eur', now() - interval '1 minute', order_id
      FROM json_to_recordset($2::json) AS r (id uuid, order_id uuid, refund_id uuid)`,
     [companyId, JSON.stringify(rows), kind, cause],
   );

@@ -68,24 +68,25 @@ export interface InvoiceRow {
   currency: string;
   series: string;
   full_number: string;
-  /** That of the payment, which the document corrects or is. */
+  /** Why the buyer was corrected. */
+  reason: string | null;
+  /** That of the invoice, which the document corrects or is. */
   content: InvoiceContent;
   corrects: { readonly id: string; readonly full_number: string } | null;
   /** That of the order, with what was paid. */
   payment: { readonly id: string; readonly amount: number };
 }
 
-const corrected = (cause: string, subject: string, value: string): string => `(SELECT ${value} FROM invoices p
-  WHERE p.company_id = invoices.company_id AND p.order_id = invoices.order_id AND p.cause = ${cause}
-    AND p.subject_id = ${subject})`;
-const name = `json_build_object('id', p.id, 'full_number', p.full_number)`;
+const isCorrected = 'p.company_id = invoices.company_id AND p.id = invoices.corrects_id';
 
-const columns = `id, kind, cause, order_id, customer_id, subject_id, amount, currency, series, full_number,
-  coalesce(content, ${corrected("'payment_recorded'", 'invoices.order_id', 'p.content')}) AS content,
-  CASE cause WHEN 'payment_recorded' THEN NULL WHEN 'refund_returned' THEN ${corrected("'refund_settled'", 'invoices.subject_id', name)}
-    ELSE ${corrected("'payment_recorded'", 'invoices.order_id', name)} END AS corrects,
-  coalesce(${corrected("'payment_recorded'", 'invoices.order_id', `json_build_object('id', p.id, 'amount', p.amount)`)},
-    json_build_object('id', id, 'amount', amount)) AS payment`;
+/** A correction has the content of what it corrects; the reversal of a credit note, that of its invoice. */
+const columns = `id, kind, cause, order_id, customer_id, subject_id, amount, currency, series, full_number, reason,
+  coalesce(content, (SELECT coalesce(p.content, q.content) FROM invoices p
+    LEFT JOIN invoices q ON q.company_id = p.company_id AND q.id = p.corrects_id WHERE ${isCorrected})) AS content,
+  (SELECT json_build_object('id', p.id, 'full_number', p.full_number) FROM invoices p WHERE ${isCorrected}) AS corrects,
+  coalesce((SELECT json_build_object('id', p.id, 'amount', p.amount) FROM invoices p
+    WHERE p.company_id = invoices.company_id AND p.order_id = invoices.order_id AND p.cause = 'payment_recorded'
+      AND p.subject_id = invoices.order_id), json_build_object('id', id, 'amount', amount)) AS payment`;
 
 const isNumbered = sql`number IS NOT NULL`;
 

@@ -2,7 +2,16 @@ import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter, monthParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { invoice, invoiceKind, invoiceMonth, invoicePdf, invoiceXml } from './schemas.ts';
+import { correctInvoice } from './corrections.ts';
+import {
+  invoice,
+  invoiceCorrection,
+  invoiceCorrectionCreate,
+  invoiceKind,
+  invoiceMonth,
+  invoicePdf,
+  invoiceXml,
+} from './schemas.ts';
 import {
   getInvoice,
   getInvoiceMonth,
@@ -105,6 +114,26 @@ export function invoiceRoutes(links: InvoiceLinks): Route[] {
       success: { status: 200, schema: invoiceXml, shape: 'resource' },
       errors: ['invalid_state_transition'],
       handle: ({ context, params }) => getInvoiceXml(context, links, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      permission: 'invoices:write',
+      method: 'POST',
+      path: '/v1/invoices/:id/corrections',
+      operationId: 'createInvoiceCorrection',
+      summary: 'Correct the buyer of an invoice',
+      description:
+        'Writes a credit note of the whole invoice, and a new invoice with the corrected buyer and the same lines, amounts and payment. ' +
+        'No money moves. Both get their numbers a few seconds later. An invoice can be corrected once, then the new one; an invoice with ' +
+        'credit notes for refunds cannot be corrected.',
+      category: 'write',
+      idempotency: 'optional',
+      audit: 'with_change',
+      body: invoiceCorrectionCreate,
+      bodyExample: { reason: 'The company was missing', company: 'Hopper GmbH', tax_id: 'DE123456789' },
+      success: { status: 201, schema: invoiceCorrection, shape: 'resource' },
+      errors: ['invalid_request'],
+      handle: ({ context, params, body }) => correctInvoice(context, params.id ?? '', body),
     }),
   ];
 }

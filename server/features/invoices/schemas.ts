@@ -1,8 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { clearable, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
-import { postalAddress } from '../profile/schemas.ts';
+import { taxId } from '../customers/schemas.ts';
+import { postalAddress, postalAddressInput } from '../profile/schemas.ts';
 
 export const invoiceKinds = ['invoice', 'credit_note'] as const;
 export const invoiceCauses = [
@@ -11,6 +12,8 @@ export const invoiceCauses = [
   'refund_returned',
   'refunded_to_credit',
   'payment_voided',
+  'invoice_canceled',
+  'invoice_corrected',
 ] as const;
 
 export const invoiceKind = choice(invoiceKinds, {
@@ -72,12 +75,14 @@ export const invoice = Type.Object(
       description:
         '`payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, ' +
         'so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. ' +
-        '`payment_voided`: the payment was canceled.',
+        '`payment_voided`: the payment was canceled. `invoice_canceled`: the buyer was corrected, so this credit note takes off the whole ' +
+        'invoice. `invoice_corrected`: the invoice with the corrected buyer.',
     }),
     order_id: uuid(),
     order_number: Type.String(),
     refund_id: nullable(uuid({ description: 'The refund transaction, for `refund_settled` and `refund_returned`.' })),
     corrects_id: nullable(uuid({ description: 'The earlier document that this one corrects.' })),
+    reason: nullable(Type.String({ description: 'Why the buyer was corrected.' })),
     customer_id: uuid(),
     currency: Type.String({ examples: ['eur'] }),
     lines: Type.Array(line),
@@ -127,6 +132,7 @@ export const invoice = Type.Object(
         order_number: 'K7Q2M5X9',
         refund_id: null,
         corrects_id: null,
+        reason: null,
         customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
         currency: 'eur',
         lines: [{ description: 'Tea pot', quantity: 2, unit_price: 4900, amount: 9800 }],
@@ -159,6 +165,43 @@ export const invoice = Type.Object(
   },
 );
 export type Invoice = Static<typeof invoice>;
+
+export const invoiceCorrectionCreate = Type.Object(
+  {
+    reason: freeText(limits.textLength, { description: 'Printed on both documents.' }),
+    name: Type.Optional(name({ description: 'The name of the buyer. What you leave out stays as it is.' })),
+    company: Type.Optional(clearable(name())),
+    tax_id: Type.Optional(clearable(taxId)),
+    address: Type.Optional(clearable(postalAddressInput)),
+  },
+  { additionalProperties: false, title: 'InvoiceCorrectionCreate' },
+);
+export type InvoiceCorrectionCreate = Static<typeof invoiceCorrectionCreate>;
+
+export const invoiceCorrection = Type.Object(
+  {
+    credit_note_id: uuid({ description: 'The credit note of the whole invoice.' }),
+    invoice_id: uuid({ description: 'The new invoice.' }),
+    corrects_id: uuid({ description: 'The invoice that both correct.' }),
+    amount: amount('The amount of both'),
+    currency: Type.String({ examples: ['eur'] }),
+    reason: Type.String(),
+  },
+  {
+    title: 'InvoiceCorrection',
+    examples: [
+      {
+        credit_note_id: '019c4c25-1c00-7a15-8d2f-1b0a9c8d7e6f',
+        invoice_id: '019c4c25-1c00-7a16-9b2c-6d5e4f3a2b1c',
+        corrects_id: '019c4c21-4a00-7e15-8d2f-1b0a9c8d7e6f',
+        amount: 9800,
+        currency: 'eur',
+        reason: 'The company was missing',
+      },
+    ],
+  },
+);
+export type InvoiceCorrection = Static<typeof invoiceCorrection>;
 
 const linkFields = {
   number: Type.String({ examples: ['INV-2026-000042'] }),

@@ -69,6 +69,7 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean, words: Words): Invoice {
     order_number: content.order_number,
     refund_id: isOfRefund ? subject_id : null,
     corrects_id: row.corrects?.id ?? null,
+    reason: row.reason,
     customer_id: row.customer_id,
     currency: row.currency,
     ...amountsOf(row, words),

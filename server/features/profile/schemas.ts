@@ -132,12 +132,18 @@ export type Profile = Static<typeof profile>;
 const optional = <Fields extends TProperties>(fields: Fields) =>
   Type.Partial(Type.Object(fields), { additionalProperties: false });
 
+/** A part that is left out is empty. */
+export const postalAddressInput = Type.Partial(Type.Object(each(partNames, (part) => clearable(addressParts[part]))), {
+  additionalProperties: false,
+  title: 'PostalAddressInput',
+});
+
 export const profileUpdate = optional({
   display_name: clearable(name({ maxLength: limits.displayNameLength })),
   color: clearable(Type.String({ format: 'color', examples: ['#0a7d5c'] })),
   support_email: clearable(email()),
   website: clearable(url()),
-  address: clearable(optional(each(partNames, (part) => clearable(addressParts[part])))),
+  address: clearable(postalAddressInput),
   tax_id: clearable(line({ maxLength: limits.taxIdLength })),
   terms_url: clearable(url()),
   terms_version: clearable(line({ maxLength: limits.termsVersionLength })),

@@ -43,9 +43,11 @@ export const roleTemplates: readonly RoleTemplate[] = [
     name: 'Finance',
     description: 'Orders, refunds, subscriptions and coupons.',
     defaultPage: '/orders',
-    permissions: together(reads, all('orders', 'transactions', 'plans', 'subscriptions', 'coupons', 'credit'), [
-      'company:read',
-    ]),
+    permissions: together(
+      reads,
+      all('orders', 'transactions', 'plans', 'subscriptions', 'coupons', 'credit', 'invoices'),
+      ['company:read'],
+    ),
   },
   {
     name: 'Support',

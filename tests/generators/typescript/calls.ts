@@ -228,6 +228,8 @@ async function pages(): Promise<void> {
   assert.equal((await done(svc.GET('/v1/invoices/{id}', ofInvoice))).number, invoice.number);
   assert.ok((await done(svc.GET('/v1/invoices/{id}/pdf', ofInvoice))).url);
   assert.ok((await done(svc.GET('/v1/invoices/{id}/xml', ofInvoice))).url);
+  const correction = { reason: 'The company was missing', company: 'Hopper GmbH' };
+  assert.ok((await done(svc.POST('/v1/invoices/{id}/corrections', { ...ofInvoice, body: correction }))).invoice_id);
   assert.ok((await done(svc.GET('/v1/invoices/month', { params: { query: { month: '2026-02' } } }))).url);
   const items = [{ product_id: (await newProduct()).id, quantity: 1 }];
   const session = await done(svc.POST('/v1/checkout_sessions', { body: { mode: 'payment', items } }));

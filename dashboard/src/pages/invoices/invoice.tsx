@@ -1,3 +1,4 @@
+import { lazy, Suspense, useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
@@ -13,6 +14,8 @@ import { common } from '../../texts/common.ts';
 import { invoices } from '../../texts/invoices.ts';
 import type { Invoice, InvoicePdf, InvoiceXml } from '../../types.ts';
 
+const CorrectInvoice = lazy(async () => ({ default: (await import('./correct-invoice.tsx')).CorrectInvoice }));
+
 export function InvoicePage() {
   const { id = '' } = useParams();
   const path = `/v1/invoices/${id}`;
@@ -27,6 +30,9 @@ export function InvoicePage() {
 function Details({ invoice }: { invoice: Invoice }) {
   const { currency, kind, cause, seller, buyer } = invoice;
   const canReadOrders = useCan('orders:read');
+  const canWrite = useCan('invoices:write');
+  const [correcting, setCorrecting] = useState(false);
+  const isOfPayment = cause === 'payment_recorded' || cause === 'invoice_corrected';
   const opener = (format: 'pdf' | 'xml') => ({
     send: (id: string) => call<InvoicePdf | InvoiceXml>('GET', `/v1/invoices/${id}/${format}`),
     onDone: ({ url }: InvoicePdf | InvoiceXml) => void window.open(url, '_blank', 'noopener'),
@@ -55,12 +61,18 @@ function Details({ invoice }: { invoice: Invoice }) {
               {invoices.xml}
             </Button>
           )}
+          {canWrite && isOfPayment && buyer && <Button onClick={() => setCorrecting(true)}>{invoices.correct}</Button>}
           <Button icon="download" busy={pdf.busy} onClick={() => void pdf.run(invoice.id)}>
             {invoices.pdf}
           </Button>
         </>
       }
     >
+      {correcting && buyer && (
+        <Suspense>
+          <CorrectInvoice invoice={invoice} buyer={buyer} onClose={() => setCorrecting(false)} />
+        </Suspense>
+      )}
       <Panel title={common.details}>
         <Facts
           facts={[
@@ -78,6 +90,7 @@ function Details({ invoice }: { invoice: Invoice }) {
               ),
             ],
             invoice.corrects_id !== null && [invoices.corrects, <Corrected key="corrects" id={invoice.corrects_id} />],
+            invoice.reason !== null && [invoices.reason, invoice.reason],
             [invoices.seller, [seller.name, seller.tax_id].filter(Boolean).join(' · ')],
             buyer !== null && [
               invoices.buyer,

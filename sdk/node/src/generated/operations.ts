@@ -74,6 +74,7 @@ export const operations = {
   getInvoice: { method: 'GET', path: '/v1/invoices/{id}', keyed: false, fieldsOf: 'invoices' },
   getInvoicePdf: { method: 'GET', path: '/v1/invoices/{id}/pdf', keyed: false },
   getInvoiceXml: { method: 'GET', path: '/v1/invoices/{id}/xml', keyed: false },
+  createInvoiceCorrection: { method: 'POST', path: '/v1/invoices/{id}/corrections', keyed: true },
   createCustomerSession: { method: 'POST', path: '/v1/customer_sessions', keyed: true },
   getCustomerSession: { method: 'GET', path: '/v1/customer_sessions/{id}', keyed: false },
   deleteCustomerSession: { method: 'DELETE', path: '/v1/customer_sessions/{id}', keyed: true },

@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'استرداد الفاتورة {number} إلى رصيدك',
     payment_voided: 'إلغاء الفاتورة {number}',
     refund_returned: 'عكس الإشعار الدائن {number}: فشل الاسترداد',
+    invoice_canceled: 'تصحيح الفاتورة {number}',
   },
   paymentVoided: 'أُلغي الدفع بواسطة {card}.',
   refundReturned: 'فشل الاسترداد إلى {card}، ويبقى الدفع الأصلي ساريًا.',
   toCredit: 'أُضيف إلى رصيدك.',
+  reason: 'السبب: {reason}',
+  canceled: 'لم تُنقل أي أموال. تليه فاتورة مصحّحة.',
 };

@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Refusion af faktura {number} til dit tilgodehavende',
     payment_voided: 'Annullering af faktura {number}',
     refund_returned: 'Tilbageførsel af kreditnota {number}: refusionen mislykkedes',
+    invoice_canceled: 'Rettelse af faktura {number}',
   },
   paymentVoided: 'Betalingen med {card} blev annulleret.',
   refundReturned: 'Refusionen til {card} mislykkedes. Den oprindelige betaling gælder fortsat.',
   toCredit: 'Lagt til dit tilgodehavende.',
+  reason: 'Årsag: {reason}',
+  canceled: 'Der er ikke flyttet penge. En rettet faktura følger.',
 };

@@ -16,9 +16,13 @@ export const invoices = {
     refunded_to_credit: 'Refund of invoice {number} to your credit',
     payment_voided: 'Cancellation of invoice {number}',
     refund_returned: 'Reversal of credit note {number}: the refund failed',
+    invoice_canceled: 'Correction of invoice {number}',
   },
   // Below the sums.
   paymentVoided: 'The payment with {card} was canceled.',
   refundReturned: 'The refund to {card} failed, so the original payment stands.',
   toCredit: 'Added to your credit.',
+  // The reason is a text of the merchant.
+  reason: 'Reason: {reason}',
+  canceled: 'No money was moved: a corrected invoice follows.',
 } as const;

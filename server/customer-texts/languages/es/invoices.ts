@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Reembolso de la factura {number} a su saldo',
     payment_voided: 'Anulación de la factura {number}',
     refund_returned: 'Anulación de la factura rectificativa {number}: el reembolso ha fallado',
+    invoice_canceled: 'Corrección de la factura {number}',
   },
   paymentVoided: 'El pago con {card} se ha anulado.',
   refundReturned: 'El reembolso a {card} ha fallado. El pago original sigue siendo válido.',
   toCredit: 'Añadido a su saldo.',
+  reason: 'Motivo: {reason}',
+  canceled: 'No se ha movido dinero. Le sigue una factura corregida.',
 };

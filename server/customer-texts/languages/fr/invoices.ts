@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Remboursement de la facture {number} sur votre avoir',
     payment_voided: 'Annulation de la facture {number}',
     refund_returned: 'Annulation de l’avoir {number} : le remboursement a échoué',
+    invoice_canceled: 'Rectification de la facture {number}',
   },
   paymentVoided: 'Le paiement avec {card} a été annulé.',
   refundReturned: 'Le remboursement sur {card} a échoué. Le paiement initial reste valable.',
   toCredit: 'Ajouté à votre avoir.',
+  reason: 'Motif : {reason}',
+  canceled: 'Aucun argent n’a circulé. Une facture rectifiée suit.',
 };

@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Rimborso della fattura {number} sul tuo credito',
     payment_voided: 'Annullamento della fattura {number}',
     refund_returned: 'Storno della nota di credito {number}: il rimborso non è riuscito',
+    invoice_canceled: 'Rettifica della fattura {number}',
   },
   paymentVoided: 'Il pagamento con {card} è stato annullato.',
   refundReturned: 'Il rimborso su {card} non è riuscito. Il pagamento originale resta valido.',
   toCredit: 'Aggiunto al tuo credito.',
+  reason: 'Motivo: {reason}',
+  canceled: 'Non è stato spostato denaro. Segue una fattura corretta.',
 };

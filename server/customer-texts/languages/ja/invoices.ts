@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: '請求書{number}のクレジット残高への返金',
     payment_voided: '請求書{number}の取り消し',
     refund_returned: '返還請求書{number}の取り消し：返金に失敗しました',
+    invoice_canceled: '請求書{number}の訂正',
   },
   paymentVoided: '{card}でのお支払いは取り消されました。',
   refundReturned: '{card}への返金に失敗しました。元のお支払いは有効です。',
   toCredit: 'クレジット残高に追加しました。',
+  reason: '理由：{reason}',
+  canceled: 'お金の移動はありません。訂正後の請求書を別途発行します。',
 };

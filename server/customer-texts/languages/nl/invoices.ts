@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Terugbetaling van factuur {number} op uw tegoed',
     payment_voided: 'Annulering van factuur {number}',
     refund_returned: 'Intrekking van creditnota {number}: de terugbetaling is mislukt',
+    invoice_canceled: 'Correctie van factuur {number}',
   },
   paymentVoided: 'De betaling met {card} is geannuleerd.',
   refundReturned: 'De terugbetaling op {card} is mislukt. De oorspronkelijke betaling blijft geldig.',
   toCredit: 'Toegevoegd aan uw tegoed.',
+  reason: 'Reden: {reason}',
+  canceled: 'Er is geen geld overgemaakt. Er volgt een gecorrigeerde factuur.',
 };

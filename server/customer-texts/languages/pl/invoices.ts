@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Zwrot do faktury {number} na Twoje środki',
     payment_voided: 'Anulowanie faktury {number}',
     refund_returned: 'Wycofanie faktury korygującej {number}: zwrot się nie powiódł',
+    invoice_canceled: 'Korekta faktury {number}',
   },
   paymentVoided: 'Płatność kartą {card} została anulowana.',
   refundReturned: 'Zwrot na kartę {card} się nie powiódł. Pierwotna płatność pozostaje ważna.',
   toCredit: 'Dodano do Twoich środków.',
+  reason: 'Powód: {reason}',
+  canceled: 'Pieniądze nie zostały przekazane. Po tym dokumencie następuje poprawiona faktura.',
 };

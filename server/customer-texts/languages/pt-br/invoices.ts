@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Reembolso da fatura {number} no seu crédito',
     payment_voided: 'Cancelamento da fatura {number}',
     refund_returned: 'Estorno da nota de crédito {number}: o reembolso falhou',
+    invoice_canceled: 'Correção da fatura {number}',
   },
   paymentVoided: 'O pagamento com {card} foi cancelado.',
   refundReturned: 'O reembolso em {card} falhou. O pagamento original continua válido.',
   toCredit: 'Adicionado ao seu crédito.',
+  reason: 'Motivo: {reason}',
+  canceled: 'Nenhum valor foi movimentado. Uma fatura corrigida vem a seguir.',
 };

@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Reembolso da fatura {number} no seu crédito',
     payment_voided: 'Anulação da fatura {number}',
     refund_returned: 'Anulação da nota de crédito {number}: o reembolso falhou',
+    invoice_canceled: 'Correção da fatura {number}',
   },
   paymentVoided: 'O pagamento com {card} foi anulado.',
   refundReturned: 'O reembolso em {card} falhou. O pagamento original mantém-se válido.',
   toCredit: 'Adicionado ao seu crédito.',
+  reason: 'Motivo: {reason}',
+  canceled: 'Não houve movimento de dinheiro. Segue-se uma fatura corrigida.',
 };

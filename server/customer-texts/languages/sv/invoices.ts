@@ -13,8 +13,11 @@ export const invoices: TextsOf<'invoices'> = {
     refunded_to_credit: 'Återbetalning av faktura {number} till ditt tillgodohavande',
     payment_voided: 'Makulering av faktura {number}',
     refund_returned: 'Återföring av kreditfaktura {number}: återbetalningen misslyckades',
+    invoice_canceled: 'Rättelse av faktura {number}',
   },
   paymentVoided: 'Betalningen med {card} annullerades.',
   refundReturned: 'Återbetalningen till {card} misslyckades. Den ursprungliga betalningen gäller.',
   toCredit: 'Tillagt på ditt tillgodohavande.',
+  reason: 'Orsak: {reason}',
+  canceled: 'Inga pengar har flyttats. En rättad faktura följer.',
 };

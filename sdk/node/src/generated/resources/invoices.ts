@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { Chosen, FieldChoice } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { GetInvoiceMonthParams, Invoice, InvoiceMonth, InvoicePdf, InvoiceXml, ListInvoicesParams } from '../types/invoices.ts';
+import type { GetInvoiceMonthParams, Invoice, InvoiceCorrection, InvoiceCorrectionCreate, InvoiceMonth, InvoicePdf, InvoiceXml, ListInvoicesParams } from '../types/invoices.ts';
 
 export class Invoices {
   readonly #call: Call;
@@ -36,5 +36,10 @@ export class Invoices {
   /** Retrieve a link to the e-invoice. */
   xml(invoiceId: string, options?: RequestOptions): Promise<InvoiceXml> {
     return this.#call(operations.getInvoiceXml, [invoiceId], {}, options);
+  }
+
+  /** Correct the buyer of an invoice. */
+  correct(invoiceId: string, body: InvoiceCorrectionCreate, options?: RequestOptions): Promise<InvoiceCorrection> {
+    return this.#call(operations.createInvoiceCorrection, [invoiceId], { body }, options);
   }
 }

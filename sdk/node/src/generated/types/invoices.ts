@@ -3,8 +3,8 @@
 /** A `credit_note` takes its amount off an invoice. */
 export type InvoiceKind = 'invoice' | 'credit_note';
 
-/** `payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. `payment_voided`: the payment was canceled. */
-export type InvoiceCause = 'payment_recorded' | 'refund_settled' | 'refund_returned' | 'refunded_to_credit' | 'payment_voided';
+/** `payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. `payment_voided`: the payment was canceled. `invoice_canceled`: the buyer was corrected, so this credit note takes off the whole invoice. `invoice_corrected`: the invoice with the corrected buyer. */
+export type InvoiceCause = 'payment_recorded' | 'refund_settled' | 'refund_returned' | 'refunded_to_credit' | 'payment_voided' | 'invoice_canceled' | 'invoice_corrected';
 
 export interface InvoiceLine {
   description: string;
@@ -61,6 +61,7 @@ export interface Invoice {
   order_number: string;
   refund_id: string | null;
   corrects_id: string | null;
+  reason: string | null;
   customer_id: string;
   currency: string;
   lines: InvoiceLine[];
@@ -108,6 +109,39 @@ export interface InvoiceXml {
   expires_at: string;
   /** The document as XML. Anyone with the link can open it until it expires. */
   url: string;
+}
+
+export interface PostalAddressInput {
+  line1?: string | null | undefined;
+  line2?: string | null | undefined;
+  city?: string | null | undefined;
+  state?: string | null | undefined;
+  postal_code?: string | null | undefined;
+  country?: string | null | undefined;
+}
+
+export interface InvoiceCorrectionCreate {
+  /** Printed on both documents. */
+  reason: string;
+  /** The name of the buyer. What you leave out stays as it is. */
+  name?: string | undefined;
+  company?: string | null | undefined;
+  /** The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`. */
+  tax_id?: string | null | undefined;
+  address?: PostalAddressInput | null | undefined;
+}
+
+export interface InvoiceCorrection {
+  /** The credit note of the whole invoice. */
+  credit_note_id: string;
+  /** The new invoice. */
+  invoice_id: string;
+  /** The invoice that both correct. */
+  corrects_id: string;
+  /** The amount of both, in the smallest unit of the currency. */
+  amount: number;
+  currency: string;
+  reason: string;
 }
 
 export interface ListInvoicesParams {

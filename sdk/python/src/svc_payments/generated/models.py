@@ -82,6 +82,7 @@ __all__ = [
     "Invoice",
     "InvoiceBuyer",
     "InvoiceCause",
+    "InvoiceCorrection",
     "InvoiceField",
     "InvoiceKind",
     "InvoiceLine",
@@ -206,8 +207,8 @@ CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "locale", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 InvoiceKind = Literal["invoice", "credit_note"]
-InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
-InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided"]
+InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
+InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided", "invoice_canceled", "invoice_corrected"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
 AuthenticationFlow = Literal["challenge", "frictionless"]
@@ -1239,6 +1240,7 @@ class Invoice(Model):
     order_number: str
     refund_id: str | None
     corrects_id: str | None
+    reason: str | None
     customer_id: str
     currency: str
     lines: List[InvoiceLine]
@@ -1263,7 +1265,7 @@ class Invoice(Model):
     livemode: bool
     created_at: datetime
 
-    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"])
+    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"])
 
 
 class InvoiceMonth(Model):
@@ -1300,6 +1302,23 @@ class InvoiceXml(Model):
     """The document as XML. Anyone with the link can open it until it expires."""
 
     _fields = frozenset(["number", "expires_at", "url"])
+
+
+class InvoiceCorrection(Model):
+    __slots__ = ()
+
+    credit_note_id: str
+    """The credit note of the whole invoice."""
+    invoice_id: str
+    """The new invoice."""
+    corrects_id: str
+    """The invoice that both correct."""
+    amount: int
+    """The amount of both, in the smallest unit of the currency."""
+    currency: str
+    reason: str
+
+    _fields = frozenset(["credit_note_id", "invoice_id", "corrects_id", "amount", "currency", "reason"])
 
 
 class CustomerSession(Model):

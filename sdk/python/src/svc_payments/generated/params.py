@@ -588,6 +588,29 @@ class PaymentLinkUpdate(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
 
 
+class PostalAddressInput(TypedDict, total=False):
+    line1: str | None
+    line2: str | None
+    city: str | None
+    state: str | None
+    postal_code: str | None
+    country: str | None
+
+
+class _InvoiceCorrectionCreate(TypedDict):
+    #: Printed on both documents.
+    reason: str
+
+
+class InvoiceCorrectionCreate(_InvoiceCorrectionCreate, total=False):
+    #: The name of the buyer. What you leave out stays as it is.
+    name: str
+    company: str | None
+    #: The tax ID of the company, printed on invoices. Its form is checked for countries of the European Union, the United Kingdom, Norway and Switzerland, and it is stored without spaces: `DE 123 456 789` becomes `DE123456789`.
+    tax_id: str | None
+    address: PostalAddressInput | None
+
+
 class _CustomerSessionCreate(TypedDict):
     customer_id: str
 
