@@ -3,6 +3,7 @@ import { checkoutSession } from './features/checkout-sessions/schemas.ts';
 import { customer } from './features/customers/schemas.ts';
 import type { Event } from './features/events/schemas.ts';
 import { eventCatalogue, type EventType, eventTypes } from './features/events/service.ts';
+import { invoice } from './features/invoices/schemas.ts';
 import { order } from './features/orders/schemas.ts';
 import { paymentMethod } from './features/payment-methods/schemas.ts';
 import { subscription } from './features/subscriptions/schemas.ts';
@@ -20,6 +21,8 @@ const objects: Readonly<Record<string, Documented>> = {
   payment_method: paymentMethod,
   order,
   subscription,
+  invoice,
+  credit_note: invoice,
   checkout_session: checkoutSession,
   team_member: teamMember,
   webhook_endpoint: endpoint,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { dashboardRoutes } from '../server/app.ts';
-import { permissionsToTrigger, triggerable } from '../server/features/sandbox/trigger.ts';
+import { permissionsToTrigger } from '../server/features/sandbox/trigger-permissions.ts';
+import { triggerable } from '../server/features/sandbox/trigger.ts';
 import {
   type MemberPermission,
   type Permission,

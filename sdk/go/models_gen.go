@@ -683,6 +683,8 @@ const (
 	EventSubscriptionPaused          EventType = "subscription.paused"
 	EventSubscriptionResumed         EventType = "subscription.resumed"
 	EventSubscriptionCanceled        EventType = "subscription.canceled"
+	EventInvoiceCreated              EventType = "invoice.created"
+	EventCreditNoteCreated           EventType = "credit_note.created"
 	EventCheckoutSessionCompleted    EventType = "checkout_session.completed"
 	EventCheckoutSessionExpired      EventType = "checkout_session.expired"
 	EventTeamMemberInvited           EventType = "team_member.invited"
@@ -736,6 +738,8 @@ const (
 	EventPatternPaymentMethodAll            EventPattern = "payment_method.*"
 	EventPatternOrderAll                    EventPattern = "order.*"
 	EventPatternSubscriptionAll             EventPattern = "subscription.*"
+	EventPatternInvoiceAll                  EventPattern = "invoice.*"
+	EventPatternCreditNoteAll               EventPattern = "credit_note.*"
 	EventPatternCheckoutSessionAll          EventPattern = "checkout_session.*"
 	EventPatternTeamMemberAll               EventPattern = "team_member.*"
 	EventPatternWebhookEndpointAll          EventPattern = "webhook_endpoint.*"
@@ -768,6 +772,8 @@ const (
 	EventPatternSubscriptionPaused          EventPattern = "subscription.paused"
 	EventPatternSubscriptionResumed         EventPattern = "subscription.resumed"
 	EventPatternSubscriptionCanceled        EventPattern = "subscription.canceled"
+	EventPatternInvoiceCreated              EventPattern = "invoice.created"
+	EventPatternCreditNoteCreated           EventPattern = "credit_note.created"
 	EventPatternCheckoutSessionCompleted    EventPattern = "checkout_session.completed"
 	EventPatternCheckoutSessionExpired      EventPattern = "checkout_session.expired"
 	EventPatternTeamMemberInvited           EventPattern = "team_member.invited"
@@ -2727,6 +2733,10 @@ func newEventObject(kind EventType) any {
 		return new(Subscription)
 	case "subscription.canceled":
 		return new(Subscription)
+	case "invoice.created":
+		return new(Invoice)
+	case "credit_note.created":
+		return new(Invoice)
 	case "checkout_session.completed":
 		return new(CheckoutSession)
 	case "checkout_session.expired":

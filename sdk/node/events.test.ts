@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventTypes } from '../../server/features/events/service.ts';
+import { numberNow, withInvoices } from '../../tests/support/invoices.ts';
 import { checkAgainstDocument } from '../../tests/support/openapi.ts';
 import { recordedSdk } from '../../tests/support/sdk.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
@@ -10,12 +11,18 @@ import type { EventType, Svc } from './src/index.ts';
 
 let service: TestService;
 let svc: Svc;
+let numbering: NodeJS.Timeout;
 
 before(async () => {
   service = await startTestService();
   svc = recordedSdk(service).svc;
+  await withInvoices(service);
+  numbering = setInterval(() => void numberNow(service, service.company.id), 100);
 });
-after(() => service.stop());
+after(async () => {
+  clearInterval(numbering);
+  await service.stop();
+});
 
 /** A call that returns the object of the declared type. */
 const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
@@ -25,6 +32,8 @@ const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
   subscription: ['GET', '/v1/subscriptions/1', 200],
   checkout_session: ['GET', '/v1/checkout_sessions/1', 200],
   team_member: ['POST', '/v1/team_members', 201],
+  invoice: ['GET', '/v1/invoices/1', 200],
+  credit_note: ['GET', '/v1/invoices/1', 200],
   webhook_endpoint: ['GET', '/v1/webhook_endpoints/1', 200],
 };
 

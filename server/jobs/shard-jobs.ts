@@ -133,7 +133,7 @@ export const shardJobs = [
     run: inBatches((shard, size) => continueSetups(shard, completeSetupSession, size)),
   },
   { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },
-  { name: 'numbers of invoices', everyMs: 1_000, run: ({ db, log }) => numberInvoices(db, log) },
+  { name: 'numbers of invoices', everyMs: 1_000, run: ({ db, clock, log }) => numberInvoices(db, clock, log) },
   { name: 'unanswered disputes', everyMs: 5_000, run: inBatches(({ orders }, size) => orders.loseDueDisputes(size)) },
   {
     name: 'notices of processors',

@@ -260,7 +260,14 @@ export function openBooks(): Books {
     else followers.set(entry.charge_reference, [entry]);
   }
 
-  const show = (entry: Entry, nowMs: number): Shown => operationOf(entry, isFirst(entry) && isVoided(entry), nowMs);
+  /** The void of a captured authorization names the authorization, and ends the capture. */
+  function isUndone(entry: Entry): boolean {
+    if (entry.kind !== 'capture') return isFirst(entry) && isVoided(entry);
+    const authorization = entries.get(entry.charge_reference ?? '');
+    return entry.response_code === approvedCode && authorization !== undefined && isVoided(authorization);
+  }
+
+  const show = (entry: Entry, nowMs: number): Shown => operationOf(entry, isUndone(entry), nowMs);
 
   return {
     restore,

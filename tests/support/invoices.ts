@@ -24,9 +24,9 @@ export async function withInvoices(
 }
 
 /** Does what the worker does a few seconds after the payments. */
-export async function numberNow({ db }: Pick<TestService, 'db'>, companyId: string): Promise<void> {
+export async function numberNow({ db, clock }: Pick<TestService, 'db' | 'clock'>, companyId: string): Promise<void> {
   await db.query(`UPDATE invoices SET due_at = now() WHERE company_id = $1 AND number IS NULL`, [companyId]);
-  await numberInvoices(db, silentLog);
+  await numberInvoices(db, clock, silentLog);
 }
 
 /** Switches invoices on for the company of a customer, without a complete profile. */

@@ -1,4 +1,5 @@
 import { numberInvoices } from '../../server/features/invoices/jobs.ts';
+import { systemClock } from '../../server/platform/clock.ts';
 import { openDatabase } from '../../server/platform/database.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -6,5 +7,5 @@ import { silentLog } from './silent-log.ts';
 
 const [, , connectionString = ''] = process.argv;
 const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'svc tests', onError: () => undefined });
-await numberInvoices(db, silentLog);
+await numberInvoices(db, systemClock, silentLog);
 await db.close();

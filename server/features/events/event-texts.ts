@@ -29,6 +29,8 @@ export const eventCatalogue = {
   'subscription.paused': 'Subscription paused.',
   'subscription.resumed': 'Subscription resumed.',
   'subscription.canceled': 'Subscription canceled.',
+  'invoice.created': 'Invoice got its number.',
+  'credit_note.created': 'Credit note got its number.',
   'checkout_session.completed': 'Checkout session paid, or its amount held.',
   'checkout_session.expired': 'Checkout session expired without a payment.',
   'team_member.invited': 'Team member invited.',

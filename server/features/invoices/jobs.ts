@@ -1,8 +1,10 @@
 import type { WorkLeft } from '../../platform/alarm.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import { emitEvents } from '../events/service.ts';
 import { dayIn } from './document.ts';
 import {
   findDueCompanies,
@@ -14,18 +16,19 @@ import {
   type Waiting,
   writeNumbers,
 } from './number-queries.ts';
+import { eventsOfNumbered } from './service.ts';
 
 const documentsAtOnce = 500;
 
 /**
  * Job: gives invoices and credit notes their numbers, in the order of payment. All numbers of a batch are taken and written in one
- * transaction, so a series has no gap. A company that fails waits, and the others go on.
+ * transaction with the events about them, so a series has no gap. A company that fails waits, and the others go on.
  */
-export async function numberInvoices(db: DatabasePool, log: Logger): Promise<WorkLeft> {
+export async function numberInvoices(db: DatabasePool, clock: Clock, log: Logger): Promise<WorkLeft> {
   let left: WorkLeft = 'idle';
   for (const companyId of await findDueCompanies(db)) {
     try {
-      const count = await db.transaction((transaction) => numberNext(transaction, companyId));
+      const count = await db.transaction((transaction) => numberNext(transaction, companyId, clock));
       if (count === documentsAtOnce) left = 'more';
     } catch (error) {
       log.error(
@@ -37,7 +40,7 @@ export async function numberInvoices(db: DatabasePool, log: Logger): Promise<Wor
   return left;
 }
 
-async function numberNext(db: Database, companyId: string): Promise<number> {
+async function numberNext(db: Database, companyId: string, clock: Clock): Promise<number> {
   const numbering = await lockNumbering(db, companyId);
   if (!numbering) return 0;
   const waiting = await findWaiting(db, companyId, documentsAtOnce);
@@ -55,6 +58,9 @@ async function numberNext(db: Database, companyId: string): Promise<number> {
       documents.map(({ id }, index) => numberedAs(id, series, first + index, numbering)),
     );
   }
+  const nowMs = clock.nowMs() + numbering.clock_offset_ms;
+  const ids = due.map(({ id }) => id);
+  if (ids.length > 0) await emitEvents(db, await eventsOfNumbered(db, { id: companyId, nowMs }, ids));
   failpoint('invoices.numbers_written');
   return due.length;
 }

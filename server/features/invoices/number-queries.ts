@@ -25,6 +25,7 @@ export async function findDueCompanies(db: Queryable): Promise<string[]> {
 
 export interface Numbering extends Omit<SettingsRow, 'enabled' | 'legal_name' | 'tax_rates' | 'attach_to_emails'> {
   readonly time_zone: string;
+  readonly clock_offset_ms: number;
   /** The last restore that the series of the company must know. */
   readonly restored_at: Date | null;
 }
@@ -44,7 +45,7 @@ export async function lockNumbering(db: Queryable, companyId: string): Promise<N
     [companyId],
   );
   const [row] = await db.query<Numbering>(
-    `SELECT s.invoice_prefix, s.credit_note_prefix, s.with_year, s.padding, s.restored_at, c.time_zone
+    `SELECT s.invoice_prefix, s.credit_note_prefix, s.with_year, s.padding, s.restored_at, c.time_zone, c.clock_offset_ms
      FROM invoice_settings s JOIN companies c ON c.id = s.company_id WHERE s.company_id = $1`,
     [companyId],
   );

@@ -98,6 +98,13 @@ export async function findInvoice(db: Queryable, companyId: string, id: string):
   return row;
 }
 
+export async function findInvoices(db: Queryable, companyId: string, ids: readonly string[]): Promise<InvoiceRow[]> {
+  return db.query<InvoiceRow>(
+    `SELECT ${columns} FROM invoices WHERE company_id = $1 AND id = ANY($2::uuid[]) ORDER BY id`,
+    [companyId, ids],
+  );
+}
+
 const source: ListSource = { table: 'invoices', objectType: 'invoice', columns, sorts: {} };
 
 export interface InvoiceFilters extends QueryValues<typeof createdAtFilters> {
@@ -143,6 +150,19 @@ export async function findNumbered(
      WHERE company_id = $1 AND order_id = ANY($2::uuid[]) AND number IS NOT NULL ORDER BY id`,
     [companyId, orderIds],
   );
+}
+
+export async function findLatest(
+  db: Queryable,
+  companyId: string,
+  orderId: string,
+  kind: InvoiceRow['kind'],
+): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(
+    'SELECT id FROM invoices WHERE company_id = $1 AND order_id = $2 AND kind = $3 ORDER BY id DESC LIMIT 1',
+    [companyId, orderId, kind],
+  );
+  return row?.id;
 }
 
 /** The document that the email about a payment or a refund carries, with or without its number. Null if the merchant wants none. */

@@ -6,22 +6,34 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { createdAt } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
 import type { ZipFile } from '../../platform/zip.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { type EventRow, newEvent } from '../events/service.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { amountsOf, fileNameOf, issuedOn, localeOf, wordsOf } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
 import type { DocumentLink } from './printable.ts';
-import { findInvoice, findMonth, findNumbered, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
+import {
+  findInvoice,
+  findInvoices,
+  findLatest,
+  findMonth,
+  findNumbered,
+  type InvoiceFilters,
+  type InvoiceRow,
+  listInvoices,
+} from './queries.ts';
 import type { Invoice, InvoiceLink, InvoiceMonth } from './schemas.ts';
 
 export { readDocument } from './printable.ts';
+export { getInvoiceSettings } from './settings.ts';
 export { attachedDocument, type DocumentOf, documentsOf } from './attachments.ts';
 
 export interface InvoiceLinks {
@@ -50,6 +62,26 @@ export async function getInvoices(
   const isBuyerShown = showsBuyer(context);
   const words = await englishWords();
   return { ...found, items: found.items.map((row) => toWire(row, isBuyerShown, words)) };
+}
+
+/** The latest document of an order, with or without its number. */
+export const latestDocument = (
+  { db, company }: RequestContext,
+  orderId: string,
+  kind: Invoice['kind'],
+): Promise<string | undefined> => findLatest(db, company.id, orderId, kind);
+
+/** The events about documents that got their numbers. They never show the buyer, because readers of events need no permission for customers. */
+export async function eventsOfNumbered(
+  db: Queryable,
+  company: { readonly id: string; readonly nowMs: number },
+  ids: readonly string[],
+): Promise<EventRow[]> {
+  const rows = await findInvoices(db, company.id, ids);
+  const words = await englishWords();
+  return rows.map((row) =>
+    newEvent(company.id, company.nowMs, `${row.kind}.created`, toWire(row, false, words), 1, null),
+  );
 }
 
 /** The API has English texts, in whichever language the document is. */

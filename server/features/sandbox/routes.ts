@@ -5,7 +5,8 @@ import { order } from '../orders/schemas.ts';
 import { event } from '../../event-schemas.ts';
 import { eventType } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
-import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
+import { permissionsToTrigger } from './trigger-permissions.ts';
+import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 import { choice } from '../../platform/choice.ts';
 import type { RequestContext } from '../../request-context.ts';
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { numberNow, withInvoices } from '../../../tests/support/invoices.ts';
 import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import type { Permission } from '../../http/permissions.ts';
 import { eventTypes } from '../events/service.ts';
-import { permissionsToTrigger, triggerable } from './trigger.ts';
+import { isOfDocument } from './trigger-documents.ts';
+import { permissionsToTrigger } from './trigger-permissions.ts';
+import { triggerable } from './trigger.ts';
 
 let service: TestService;
 
@@ -22,7 +25,7 @@ describe('a trigger', () => {
     assert.deepEqual(triggerable.toSorted(), eventTypes.toSorted());
   });
 
-  for (const type of triggerable) {
+  for (const type of triggerable.filter((one) => !isOfDocument(one))) {
     it(`makes a real ${type}`, async () => {
       const needed: Permission[] = ['orders:write', ...permissionsToTrigger(type)];
       // Invitations need the permissions of the role besides.
@@ -49,6 +52,24 @@ describe('a trigger', () => {
         assert.equal(order.status, status);
     });
   }
+
+  it('makes a document where invoices are on, and says where they are off', async () => {
+    const { sandbox } = await service.createMerchant();
+    const key = await service.createKey(sandbox);
+    const refused = await trigger({ type: 'invoice.created' }, { key });
+    assert.equal(refused.body.error.code, 'invalid_state_transition', refused.text);
+    assert.match(refused.body.error.message, /^Invoices are off/);
+    await withInvoices(service, sandbox);
+    for (const type of ['invoice.created', 'credit_note.created']) {
+      const numbering = setInterval(() => void numberNow(service, sandbox.id), 100);
+      const { status, body, text } = await trigger({ type }, { key }).finally(() => clearInterval(numbering));
+      assert.equal(status, 200, text);
+      const { object } = body.data;
+      assert.deepEqual([body.type, `${object.kind}.created`, object.buyer], [type, type, null]);
+      const { body: document } = await service.call('GET', `/v1/invoices/${object.id}`, { key });
+      assert.deepEqual({ ...document, buyer: null, e_invoice_missing: null }, object);
+    }
+  });
 
   const lastEvent = async (): Promise<Date> => {
     const [row] = await service.db.query<{ at: Date }>('SELECT clock_timestamp() AS at');

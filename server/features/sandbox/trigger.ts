@@ -4,7 +4,6 @@ import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions, requireStepUp } from '../../http/caller.ts';
 import { type PhasedRequest, withoutKey } from '../../http/phases.ts';
-import type { Permission } from '../../http/permissions.ts';
 import { validator } from '../../http/validate.ts';
 import { limits } from '../../limits.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
@@ -43,6 +42,8 @@ import {
   resumeSubscription,
   type Subscriptions,
 } from '../subscriptions/service.ts';
+import { documented, isOfDocument } from './trigger-documents.ts';
+import { permissionsToTrigger } from './trigger-permissions.ts';
 import { changeSeats } from './trigger-seats.ts';
 import { teamMemberCreate } from '../team/schemas.ts';
 import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/service.ts';
@@ -310,6 +311,8 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'subscription.canceled': subscribed(cardsFor.approved, (context, _, { subscription }) =>
     cancelSubscription(context, subscription.id),
   ),
+  'invoice.created': documented('invoice', ordered(cardsFor.approved)),
+  'credit_note.created': documented('credit_note', ordered(cardsFor.approved, refunded(undefined))),
   'checkout_session.completed': async (context, dependencies, overrides) => {
     const { id, productId } = await newSession(context, dependencies, overrides);
     await payNewSession(context, dependencies, id);
@@ -345,27 +348,9 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   },
 };
 
-type ObjectKind = EventType extends infer Type ? (Type extends `${infer First}.${string}` ? First : never) : never;
-
-/**
- * The permissions that a trigger requires, by the kind of object it creates. The plan of a subscription is archived
- * at once and needs none; API keys cannot have a permission for plans.
- */
-const permissionsFor: Readonly<Record<ObjectKind, readonly Permission[]>> = {
-  customer: ['customers:write'],
-  payment_method: ['customers:write', 'payment_methods:write'],
-  order: ['customers:write', 'payment_methods:write', 'products:write', 'orders:write'],
-  subscription: ['customers:write', 'payment_methods:write', 'subscriptions:write'],
-  checkout_session: ['customers:write', 'payment_methods:write', 'products:write', 'checkout_sessions:write'],
-  team_member: ['team_members:write'],
-  webhook_endpoint: ['webhook_endpoints:write'],
-};
-
-export const permissionsToTrigger = (type: EventType): readonly Permission[] =>
-  permissionsFor[type.split('.', 1)[0] as ObjectKind];
-
-const pollsMax = 100;
 const pollMs = 20;
+/** Documents get their numbers some seconds after the payment. */
+const pollsMax = (type: EventType): number => (isOfDocument(type) ? 500 : 100);
 
 export const triggerable = Object.keys(recipes) as EventType[];
 
@@ -386,7 +371,7 @@ export async function triggerEvent(
   if (type === 'team_member.invited') requireStepUp(caller, dependencies.webhooks.clock.nowMs());
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
-  for (let look = 1; look <= pollsMax; look += 1) {
+  for (let look = 1; look <= pollsMax(type); look += 1) {
     const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
     if (event) return event;
     // A worker may have claimed the due work and be processing it.

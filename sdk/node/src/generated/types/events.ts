@@ -2,6 +2,7 @@
 
 import type { CheckoutSession } from './checkout.ts';
 import type { Customer } from './customers.ts';
+import type { Invoice } from './invoices.ts';
 import type { Order } from './orders.ts';
 import type { PaymentMethod } from './payment-methods.ts';
 import type { Subscription } from './subscriptions.ts';
@@ -17,7 +18,7 @@ export interface EventFeed {
 }
 
 /** An event type, `<resource>.*` for all events of a resource, or `*` for all events. */
-export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.authorized' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.plan_changed' | 'subscription.change_scheduled' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
+export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'invoice.*' | 'credit_note.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.authorized' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.plan_changed' | 'subscription.change_scheduled' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'invoice.created' | 'credit_note.created' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
 
 /** The object of each event type. */
 export interface EventObjects {
@@ -50,6 +51,8 @@ export interface EventObjects {
   'subscription.paused': Subscription;
   'subscription.resumed': Subscription;
   'subscription.canceled': Subscription;
+  'invoice.created': Invoice;
+  'credit_note.created': Invoice;
   'checkout_session.completed': CheckoutSession;
   'checkout_session.expired': CheckoutSession;
   'team_member.invited': TeamMember;

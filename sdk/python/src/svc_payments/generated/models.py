@@ -83,6 +83,8 @@ __all__ = [
     "InvoiceBuyer",
     "InvoiceCause",
     "InvoiceCorrection",
+    "InvoiceEvent",
+    "InvoiceEventData",
     "InvoiceField",
     "InvoiceKind",
     "InvoiceLine",
@@ -216,7 +218,7 @@ TeamMemberStatus = Literal["pending", "active", "blocked"]
 WebhookEndpointStatus = Literal["enabled", "disabled"]
 ChargebackOutcome = Literal["accepted", "dismissed"]
 ActorKind = Literal["key", "member"]
-EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "invoice.*", "credit_note.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "invoice.created", "credit_note.created", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 EventVersion = Literal["2026-02-11", "2025-11-04"]
 WebhookEndpointField = Literal["id", "url", "description", "enabled_events", "status", "disabled_reason", "api_version", "created_at", "updated_at"]
 GracePeriodHours = Literal[1, 24, 72]
@@ -1839,6 +1841,36 @@ class SubscriptionEvent(EventBase):
     _fields = frozenset(["id", "created_at", "api_version", "livemode", "sequence", "request_id", "type", "data"])
 
 
+class InvoiceEventData(Model):
+    """The object at the time of the event."""
+
+    __slots__ = ()
+
+    object: Invoice
+    previous: Dict[str, Any] | None
+    """For updates: the changed fields with their old values."""
+
+    _fields = frozenset(["object", "previous"])
+    _optional = frozenset(["previous"])
+
+
+class InvoiceEvent(EventBase):
+    __slots__ = ()
+
+    id: str
+    """The same in every delivery attempt."""
+    created_at: datetime
+    api_version: str
+    livemode: bool
+    sequence: int
+    """Number of this event among the events of its object. Use it to put events in order."""
+    request_id: str | None
+    type: Literal["invoice.created", "credit_note.created"]
+    data: InvoiceEventData
+
+    _fields = frozenset(["id", "created_at", "api_version", "livemode", "sequence", "request_id", "type", "data"])
+
+
 class CheckoutSessionEventData(Model):
     """The object at the time of the event."""
 
@@ -1949,10 +1981,10 @@ class UnknownEvent(EventBase):
 
 
 #: Any event. Its class determines the type of ``data.object``.
-Event = Union[CustomerEvent, PaymentMethodEvent, OrderEvent, SubscriptionEvent, CheckoutSessionEvent, TeamMemberEvent, WebhookEndpointEvent, UnknownEvent]
+Event = Union[CustomerEvent, PaymentMethodEvent, OrderEvent, SubscriptionEvent, InvoiceEvent, CheckoutSessionEvent, TeamMemberEvent, WebhookEndpointEvent, UnknownEvent]
 
 
-EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "invoice.created", "credit_note.created", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 
 
 _event_classes: Dict[str, type[EventBase]] = {
@@ -1985,6 +2017,8 @@ _event_classes: Dict[str, type[EventBase]] = {
     "subscription.paused": SubscriptionEvent,
     "subscription.resumed": SubscriptionEvent,
     "subscription.canceled": SubscriptionEvent,
+    "invoice.created": InvoiceEvent,
+    "credit_note.created": InvoiceEvent,
     "checkout_session.completed": CheckoutSessionEvent,
     "checkout_session.expired": CheckoutSessionEvent,
     "team_member.invited": TeamMemberEvent,
@@ -2007,6 +2041,8 @@ OrderEventData._converters = {"object": Order.of}
 OrderEvent._converters = {"created_at": time_of, "data": OrderEventData.of}
 SubscriptionEventData._converters = {"object": Subscription.of}
 SubscriptionEvent._converters = {"created_at": time_of, "data": SubscriptionEventData.of}
+InvoiceEventData._converters = {"object": Invoice.of}
+InvoiceEvent._converters = {"created_at": time_of, "data": InvoiceEventData.of}
 CheckoutSessionEventData._converters = {"object": CheckoutSession.of}
 CheckoutSessionEvent._converters = {"created_at": time_of, "data": CheckoutSessionEventData.of}
 TeamMemberEventData._converters = {"object": TeamMember.of}
