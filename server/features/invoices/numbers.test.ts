@@ -29,7 +29,14 @@ beforeEach(async () => {
 after(() => service.stop());
 
 const content = {
-  ...{ mode: 'sandbox', time_zone: 'Europe/Berlin', order_number: 'ORD-1', description: null, items: [], subtotal: 100 },
+  ...{
+    mode: 'sandbox',
+    time_zone: 'Europe/Berlin',
+    order_number: 'ORD-1',
+    description: null,
+    items: [],
+    subtotal: 100,
+  },
   ...{ discount_amount: 0, total: 100, credit_applied: 0, coupon_code: null, shipping: null, card: null, plan: null },
   seller: { name: 'Tea House', address: null, tax_id: null, email: null, website: null, color: null },
   buyer: { name: 'Ada', company: null, tax_id: null, email: 'ada@example.com', address: null },
@@ -68,7 +75,8 @@ describe('the numbers of invoices', () => {
     // More than one batch, and inserted in another order than paid.
     const times = Array.from({ length: 1_200 }, (_, index) => now - 10_000 + ((index * 7) % 1_200));
     await addWaiting(times);
-    const race = () => Promise.all(Array.from({ length: 100 }, () => numberInvoices(service.db, service.clock, silentLog)));
+    const race = () =>
+      Promise.all(Array.from({ length: 100 }, () => numberInvoices(service.db, service.clock, silentLog)));
     await untilNumbered(race);
     assert.deepEqual(await numbers(), range(1_200));
   });

@@ -3,14 +3,14 @@ import type { RequestContext } from '../../request-context.ts';
 import type { EventType } from '../events/service.ts';
 import { getInvoiceSettings, latestDocument } from '../invoices/service.ts';
 
-type Kind = 'invoice' | 'credit_note';
+type DocumentKind = 'invoice' | 'credit_note';
 
 export const isOfDocument = (type: EventType): boolean => type === 'invoice.created' || type === 'credit_note.created';
 
 /** Returns the document of the order that a recipe has made. */
 export const documented =
   <Given extends readonly unknown[]>(
-    kind: Kind,
+    kind: DocumentKind,
     ordered: (context: RequestContext, ...given: Given) => Promise<string>,
   ) =>
   async (context: RequestContext, ...given: Given): Promise<string> => {
