@@ -99,7 +99,7 @@ export async function showDraft(
   if (draft.items) requirePermissions(caller, ['products:read'], 'the items require', 'items');
   if (draft.plan_id) requirePermissions(caller, ['plans:read'], 'the plan requires', 'plan_id');
   if (draft.coupon_code) requirePermissions(caller, ['coupons:read'], 'the code requires', 'coupon_code');
-  const profile = withDraft(await profileOf(db, company), draft, company.name, context.locale);
+  const profile = withDraft(await profileOf(db, company), draft, company.name, context.locale ?? defaultLocale);
   const merchant = toMerchant(profile, context.locale);
   const quote = await shownQuote(dependencies, context, await quoteOfDraft(context, draft));
   return {
@@ -127,10 +127,10 @@ export async function showDraft(
   };
 }
 
-function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: string, locale = defaultLocale): Profile {
+function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: string, shownIn: string): Profile {
   if (!profile) return saved;
   const { color, display_name, terms_url = saved.terms_url, texts } = profile;
-  const language = languageOf(locale) ?? defaultLocale;
+  const language = languageOf(shownIn) ?? defaultLocale;
   const version = 'draft';
   const own = { thank_you: null, support: null, ...saved.texts[language], ...texts, terms_version: version };
   return {
