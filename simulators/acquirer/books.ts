@@ -212,14 +212,18 @@ function decidedEntry(waiting: Entry, decision: Decision): Entry {
   };
 }
 
+/** The void of a captured authorization names the authorization, and ends the capture. */
+const voidable = (entry: Entry): string | null =>
+  entry.kind === 'capture' && entry.response_code === approvedCode ? entry.charge_reference : entry.reference;
+
 export function openBooks(): Books {
   const entries = new Map<string, Entry>();
   /** Approved captures, refunds and voids, by the reference of their charge or authorization. */
   const followers = new Map<string, Entry[]>();
   const challenges = new Map<string, string>();
 
-  const isVoided = (charge: Entry): boolean =>
-    (followers.get(charge.reference) ?? []).some((entry) => entry.kind === 'void');
+  const isVoided = (reference: string | null): boolean =>
+    (followers.get(reference ?? '') ?? []).some((entry) => entry.kind === 'void');
 
   const captureOf = (authorization: Entry): Entry | undefined =>
     (followers.get(authorization.reference) ?? []).find((entry) => entry.kind === 'capture');
@@ -233,7 +237,7 @@ export function openBooks(): Books {
     if (isFirst(order) || order.kind === 'verification') return undefined;
     if (!charge) return '25';
     if (charge.state !== undefined) return '12';
-    if (charge.response_code !== approvedCode || isVoided(charge)) return '12';
+    if (charge.response_code !== approvedCode || isVoided(charge.reference)) return '12';
     const taken = charge.kind === 'authorization' ? captureOf(charge) : charge;
     // A captured authorization is refunded, and before it settles voided, like a charge.
     const isHeld = charge.kind === 'authorization' && (taken === undefined || order.kind === 'capture');
@@ -260,14 +264,7 @@ export function openBooks(): Books {
     else followers.set(entry.charge_reference, [entry]);
   }
 
-  /** The void of a captured authorization names the authorization, and ends the capture. */
-  function isUndone(entry: Entry): boolean {
-    if (entry.kind !== 'capture') return isFirst(entry) && isVoided(entry);
-    const authorization = entries.get(entry.charge_reference ?? '');
-    return entry.response_code === approvedCode && authorization !== undefined && isVoided(authorization);
-  }
-
-  const show = (entry: Entry, nowMs: number): Shown => operationOf(entry, isUndone(entry), nowMs);
+  const show = (entry: Entry, nowMs: number): Shown => operationOf(entry, isVoided(voidable(entry)), nowMs);
 
   return {
     restore,
