@@ -175,6 +175,9 @@ export const limits = {
   invoicesInArchive: 10_000,
   /** Rates of included tax of a company. */
   taxRates: 500,
+  /** Rules of a company for business buyers abroad, and the countries of one. */
+  businessRules: 20,
+  businessRuleCountries: 250,
   taxNameLength: 40,
   /** Digits of a number. */
   invoicePaddingMax: 12,

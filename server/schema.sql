@@ -802,6 +802,7 @@ CREATE TABLE invoice_settings (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
   attach_to_emails boolean NOT NULL DEFAULT false,
+  business_rules jsonb NOT NULL DEFAULT '[]'::jsonb,
   CONSTRAINT invoice_settings_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
   CONSTRAINT invoice_settings_credit_note_prefix CHECK ((credit_note_prefix ~ '^[A-Z0-9/_.-]{0,19}([A-Z/_.-]|^)$'::text)),
   CONSTRAINT invoice_settings_invoice_prefix CHECK ((invoice_prefix ~ '^[A-Z0-9/_.-]{0,19}([A-Z/_.-]|^)$'::text)),
@@ -2512,8 +2513,10 @@ BEGIN
           SELECT h.before FROM subscription_changes h WHERE h.company_id = u.company_id AND h.subscription_id = u.id
             AND h.recorded_at > id_time(NEW.id) ORDER BY h.number LIMIT 1
         ) e ON true WHERE u.company_id = NEW.company_id AND u.id = NEW.subscription_id) END,
-      'tax', CASE WHEN s.tax_rates <> '[]' THEN (
-        SELECT json_build_object('country', a.place ->> 'country', 'region', a.place ->> 'state', 'rates', (
+      'tax', CASE WHEN s.tax_rates <> '[]' OR s.business_rules <> '[]' THEN (
+        SELECT json_build_object('country', a.place ->> 'country', 'region', a.place ->> 'state', 'business_rules', (
+          SELECT json_agg(r) FROM jsonb_array_elements(s.business_rules) AS r WHERE r -> 'countries' ? (a.place ->> 'country')
+        ), 'rates', (
           SELECT json_agg(r) FROM jsonb_array_elements(s.tax_rates) AS r WHERE r ->> 'country' = a.place ->> 'country'
         ), 'categories', (
           SELECT json_object_agg(d.id, d.category) FROM json_array_elements(NEW.items) AS item

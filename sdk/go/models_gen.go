@@ -579,6 +579,7 @@ const (
 	InvoiceFieldAmount           InvoiceField = "amount"
 	InvoiceFieldCreditApplied    InvoiceField = "credit_applied"
 	InvoiceFieldTaxes            InvoiceField = "taxes"
+	InvoiceFieldTaxNote          InvoiceField = "tax_note"
 	InvoiceFieldSeller           InvoiceField = "seller"
 	InvoiceFieldBuyer            InvoiceField = "buyer"
 	InvoiceFieldEInvoiceMissing  InvoiceField = "e_invoice_missing"
@@ -1652,6 +1653,7 @@ type Invoice struct {
 	// The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency.
 	CreditApplied   int64         `json:"credit_applied"`
 	Taxes           []InvoiceTax  `json:"taxes"`
+	TaxNote         *string       `json:"tax_note"`
 	Seller          InvoiceSeller `json:"seller"`
 	Buyer           *InvoiceBuyer `json:"buyer"`
 	EInvoiceMissing []string      `json:"e_invoice_missing"`

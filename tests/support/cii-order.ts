@@ -20,7 +20,7 @@ const order: Readonly<Record<string, string>> = {
   'ram:SpecifiedLineTradeSettlement':
     'ram:ApplicableTradeTax ram:SpecifiedTradeAllowanceCharge* ram:SpecifiedTradeSettlementLineMonetarySummation',
   'ram:ApplicableTradeTax':
-    'ram:CalculatedAmount ram:TypeCode ram:ExemptionReason ram:BasisAmount ram:CategoryCode ram:RateApplicablePercent',
+    'ram:CalculatedAmount ram:TypeCode ram:ExemptionReason ram:BasisAmount ram:CategoryCode ram:ExemptionReasonCode ram:RateApplicablePercent',
   'ram:SpecifiedTradeAllowanceCharge': 'ram:ChargeIndicator ram:ActualAmount ram:ReasonCode ram:Reason',
   'ram:ChargeIndicator': 'udt:Indicator',
   'ram:SpecifiedTradeSettlementLineMonetarySummation': 'ram:LineTotalAmount',

@@ -120,9 +120,92 @@ function rulesOfCategory(code: 'S' | 'Z', mark: 'S' | 'Z'): Rule[] {
   ];
 }
 
+type Exempt = 'AE' | 'G' | 'O';
+
+const registered =
+  (party: string, scheme: string) =>
+  (invoice: XmlNode): boolean =>
+    nodesAt(invoice, `${party}/ram:SpecifiedTaxRegistration/ram:ID`).some(
+      ({ attributes }) => attributes.schemeID === scheme,
+    );
+
+/** The numbers that the parties must and must not have: BR-AE-02, BR-G-02 and BR-O-02. */
+const numbersOf: Readonly<Record<Exempt, Pick<Rule, 'holds' | 'broken'>>> = {
+  AE: {
+    holds: (_, invoice) =>
+      (registered(seller, 'VA')(invoice) || registered(seller, 'FC')(invoice)) && registered(buyer, 'VA')(invoice),
+    broken: [/(<ram:BuyerTradeParty>.*?)<ram:SpecifiedTaxRegistration>.*?<\/ram:SpecifiedTaxRegistration>/, '$1'],
+  },
+  G: { holds: (_, invoice) => registered(seller, 'VA')(invoice), broken: [/ schemeID="VA"/, ' schemeID="FC"'] },
+  O: {
+    holds: (_, invoice) => !registered(seller, 'VA')(invoice) && !registered(buyer, 'VA')(invoice),
+    broken: [/ schemeID="FC"/, ' schemeID="VA"'],
+  },
+};
+
+/** Sales without tax, by a category of their own. Each row breaks an invoice of this category. */
+export function rulesOfExemption(code: Exempt): Rule[] {
+  const breakdowns = (invoice: XmlNode): XmlNode[] =>
+    nodesAt(invoice, `${settlement}/ram:ApplicableTradeTax`).filter((tax) => textAt(tax, 'ram:CategoryCode') === code);
+  const lines = (invoice: XmlNode): XmlNode[] =>
+    nodesAt(invoice, line).filter((one) => textAt(one, `${lineTax}/ram:CategoryCode`) === code);
+  const ofLines = (invoice: XmlNode): XmlNode[] => (lines(invoice).length > 0 ? [invoice] : []);
+  const net = 'ram:SpecifiedLineTradeSettlement/ram:SpecifiedTradeSettlementLineMonetarySummation/ram:LineTotalAmount';
+  const rate = `${lineTax}/ram:RateApplicablePercent`;
+  const category = `<ram:CategoryCode>${code}</ram:CategoryCode>`;
+  return [
+    {
+      id: `BR-${code}-01`,
+      at: ofLines,
+      holds: (_, invoice) => breakdowns(invoice).length === 1,
+      broken: [new RegExp(`(</ram:BasisAmount><ram:CategoryCode>)${code}`), '$1E'],
+    },
+    { id: `BR-${code}-02`, at: ofLines, ...numbersOf[code] },
+    {
+      id: `BR-${code}-05`,
+      at: lines,
+      holds: (one) => textAt(one, rate) === (code === 'O' ? undefined : '0'),
+      broken: [
+        new RegExp(`${category}(<ram:RateApplicablePercent>0</ram:RateApplicablePercent>)?`),
+        `${category}<ram:RateApplicablePercent>7</ram:RateApplicablePercent>`,
+      ],
+    },
+    {
+      id: `BR-${code}-08`,
+      at: breakdowns,
+      holds: (tax, invoice) =>
+        amountAt(tax, 'ram:BasisAmount') === lines(invoice).reduce((sum, one) => sum + amountAt(one, net), 0),
+      broken: [/<ram:BasisAmount>[^<]*/, '<ram:BasisAmount>1.23'],
+    },
+    {
+      id: `BR-${code}-09`,
+      at: breakdowns,
+      holds: (tax) => amountAt(tax, 'ram:CalculatedAmount') === 0,
+      broken: [/<ram:CalculatedAmount>[^<]*/, '<ram:CalculatedAmount>7.00'],
+    },
+    {
+      id: `BR-${code}-10`,
+      at: breakdowns,
+      holds: (tax) => has('ram:ExemptionReason')(tax) && textAt(tax, 'ram:ExemptionReasonCode') === `VATEX-EU-${code}`,
+      broken: [/<ram:ExemptionReason>.*?<\/ram:ExemptionReason>/, ''],
+    },
+    ...(code === 'O'
+      ? [
+          {
+            id: 'BR-O-11 and BR-O-12',
+            at: ofLines,
+            holds: (_: XmlNode, invoice: XmlNode) =>
+              everyNode(invoice).every(({ name, text }) => name !== 'ram:CategoryCode' || text === 'O'),
+            broken: [/<ram:CategoryCode>O/, '<ram:CategoryCode>S'] as const,
+          },
+        ]
+      : []),
+  ];
+}
+
 /** One unit of the currency is allowed, because tax may be rounded line by line. */
 function isTaxOfRate(tax: XmlNode): boolean {
-  const rate = Number(textAt(tax, 'ram:RateApplicablePercent'));
+  const rate = Number(textAt(tax, 'ram:RateApplicablePercent') ?? '0');
   const amount = amountAt(tax, 'ram:CalculatedAmount');
   if (Math.round(rate) === 0) return Math.round(amount / 100) === 0;
   const expected = Math.round((amountAt(tax, 'ram:BasisAmount') * rate) / 100);
@@ -188,7 +271,12 @@ const presence: readonly Rule[] = [
   required('BR-45', each(`${settlement}/ram:ApplicableTradeTax`), 'ram:BasisAmount'),
   required('BR-46', each(`${settlement}/ram:ApplicableTradeTax`), 'ram:CalculatedAmount'),
   required('BR-47', each(`${settlement}/ram:ApplicableTradeTax`), 'ram:CategoryCode'),
-  required('BR-48', each(`${settlement}/ram:ApplicableTradeTax`), 'ram:RateApplicablePercent'),
+  required(
+    'BR-48',
+    (invoice) =>
+      nodesAt(invoice, `${settlement}/ram:ApplicableTradeTax`).filter((tax) => textAt(tax, 'ram:CategoryCode') !== 'O'),
+    'ram:RateApplicablePercent',
+  ),
   {
     ...required('BR-49', each(`${settlement}/ram:SpecifiedTradeSettlementPaymentMeans`), 'ram:TypeCode'),
     broken: [/<ram:TypeCode>48<\/ram:TypeCode>/, ''],
@@ -338,7 +426,7 @@ const lists: readonly Rule[] = [
   {
     id: 'BR-CL-17 and BR-CL-18',
     at: every(/^ram:CategoryCode$/),
-    holds: ({ text }) => ['S', 'Z'].includes(text),
+    holds: ({ text }) => ['S', 'Z', 'AE', 'G', 'O'].includes(text),
     broken: [/<ram:CategoryCode>S/, '<ram:CategoryCode>X'],
   },
   {
@@ -388,6 +476,10 @@ export const rules: readonly Rule[] = [
   },
 ];
 
+const exemptRules = (['AE', 'G', 'O'] as const).flatMap(rulesOfExemption);
+
 /** The rules that an invoice breaks. */
 export const brokenRules = (invoice: XmlNode): string[] =>
-  rules.filter(({ at, holds }) => !at(invoice).every((node) => holds(node, invoice))).map(({ id }) => id);
+  [...rules, ...exemptRules]
+    .filter(({ at, holds }) => !at(invoice).every((node) => holds(node, invoice)))
+    .map(({ id }) => id);

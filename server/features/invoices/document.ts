@@ -4,6 +4,7 @@ import { idTimeMs } from '../../platform/ids.ts';
 import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
 import { defaultColor } from '../profile/service.ts';
 import { discountText, paperOf, type ReceiptDocument } from '../receipts/service.ts';
+import { businessRuleFor, type ExemptCategory } from './business-rules.ts';
 import type { InvoiceContent, InvoiceRow } from './queries.ts';
 import type { Invoice } from './schemas.ts';
 import { rateFor, shared, type Tax, type TaxRate, taxesOf, taxOf } from './tax.ts';
@@ -65,6 +66,9 @@ const correctionOf = ({ cause, corrects }: InvoiceRow, { fill, texts }: Words): 
     ? ''
     : fill(texts.invoices.corrections[cause], { number: corrects?.full_number ?? '' });
 
+/** What the invoice says about the tax of a business buyer abroad. */
+export const taxNoteOf = ({ content }: InvoiceRow): string | null => businessRuleFor(content)?.text ?? null;
+
 /** Null if a line has no rate. A correction has the rates of its invoice, in proportion. */
 function taxesIn(row: InvoiceRow, words: Words): Tax[] | null {
   const { amount } = row;
@@ -87,6 +91,8 @@ export interface TaxedLine {
   readonly gross: number;
   readonly paid: number;
   readonly rate: Pick<TaxRate, 'name' | 'percentage'>;
+  /** Why there is no tax, by the merchant's rule. */
+  readonly exemption?: { readonly category: ExemptCategory; readonly text: string } | undefined;
 }
 
 /** Null if a line has no rate. A correction has one line for each rate. */
@@ -103,6 +109,7 @@ export function taxedLinesOf(row: InvoiceRow, words: Words): TaxedLine[] | null 
       gross,
       paid: gross,
       rate,
+      exemption: businessRuleFor(row.content),
     }))
   );
 }
@@ -110,7 +117,8 @@ export function taxedLinesOf(row: InvoiceRow, words: Words): TaxedLine[] | null 
 /** The discount, and what was not captured, count for each line in proportion. */
 function taxedLinesOfPayment({ content, payment }: InvoiceRow, words: Words): TaxedLine[] | null {
   const { tax, time_zone } = content;
-  if (!tax?.rates) return null;
+  const rule = businessRuleFor(content);
+  if (!tax || !(rule ?? tax.rates)) return null;
   const { rates, categories, ...place } = tax;
   const day = dayIn(idTimeMs(payment.id), time_zone);
   const lines = linesOf(content, words);
@@ -121,8 +129,9 @@ function taxedLinesOfPayment({ content, payment }: InvoiceRow, words: Words): Ta
   const taxed = lines.flatMap(({ description, quantity, amount, product_id }, index): TaxedLine[] => {
     // What the price of a plan includes has the rate of the plan, the first line.
     const category = amount === null ? null : (categories?.[product_id ?? ''] ?? null);
-    const rate = rateFor(rates, place, category, day);
-    return rate ? [{ description, quantity: quantity ?? 1, gross: amount ?? 0, paid: shares[index] ?? 0, rate }] : [];
+    const rate = rule ? { name: rule.name, percentage: 0 } : rateFor(rates ?? [], place, category, day);
+    const amounts = { quantity: quantity ?? 1, gross: amount ?? 0, paid: shares[index] ?? 0 };
+    return rate ? [{ description, ...amounts, rate, exemption: rule }] : [];
   });
   return taxed.length === 0 || taxed.length < lines.length ? null : taxed;
 }
@@ -197,6 +206,7 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eI
     sums: sumsOf(words, row),
     notes: present([
       reason !== null && words.fill(texts.reason, { reason }),
+      taxNoteOf(row),
       paymentText(words, row),
       receipts.notes[mode],
       contact && words.fill(receipts.questions, { contact }),

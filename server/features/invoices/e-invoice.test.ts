@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brokenRules, rules } from '../../../tests/support/en16931.ts';
+import { brokenRules, rules, rulesOfExemption } from '../../../tests/support/en16931.ts';
 import { generatedInvoices } from '../../../tests/support/generated-invoices.ts';
 import { everyNode, nodesAt, readXml, textAt } from '../../../tests/support/xml-reader.ts';
 import { wordsFor } from '../../customer-texts/words.ts';
+import { type ExemptCategory, exemptCategories } from './business-rules.ts';
 import * as documents from './document.ts';
 import * as eInvoices from './e-invoice.ts';
 import type { InvoiceContent, InvoiceRow } from './queries.ts';
@@ -44,7 +45,12 @@ const sample = changed(
     credit_applied: 0,
     coupon_code: 'TEA',
     card: { brand: 'visa', last_four: '4242' },
-    seller: { ...first.content.seller, tax_id: 'DE123456789', email: 'billing@example.com' },
+    seller: {
+      ...first.content.seller,
+      address: { line1: 'Weg 2', line2: null, city: 'Berlin', state: null, postal_code: '10115', country: 'DE' },
+      tax_id: 'DE123456789',
+      email: 'billing@example.com',
+    },
     buyer: {
       name: 'Grace Hopper',
       company: 'Hopper GmbH',
@@ -65,6 +71,18 @@ const sample = changed(
 );
 const sampleXml = xmlOfInvoice(sample) ?? '';
 
+/** The same for a business in France, by a rule of the merchant. */
+function exempt(category: ExemptCategory, buyer: Partial<InvoiceContent['buyer']> = {}): InvoiceRow {
+  const text = 'Reverse charge: the customer owes the tax.';
+  return changed(sample, {
+    buyer: { ...sample.content.buyer, tax_id: 'FR12345678901', ...buyer },
+    tax: {
+      ...{ country: 'FR', region: null, rates: null, categories: null },
+      business_rules: [{ countries: ['AT', 'FR'], category, name: 'VAT', text }],
+    },
+  });
+}
+
 describe('the rules of EN 16931', () => {
   it('hold for generated invoices and credit notes of every kind', () => {
     const whole = generated.filter((row) => missingIn(row).length === 0);
@@ -83,6 +101,59 @@ describe('the rules of EN 16931', () => {
       const faulty = sampleXml.replace(from, to);
       assert.notEqual(faulty, sampleXml, `${id} changes nothing in ${sampleXml}`);
       assert.ok(brokenRules(readXml(faulty)).includes(id), `${id} does not notice its fault`);
+    }
+  });
+});
+
+describe('a sale to a business abroad', () => {
+  it('has the category, the reason and the numbers that the rules ask for', () => {
+    for (const [category, code] of Object.entries(exemptCategories)) {
+      const row = exempt(category as ExemptCategory);
+      assert.deepEqual(missingIn(row), []);
+      const xml = xmlOfInvoice(row) ?? '';
+      assert.deepEqual(brokenRules(readXml(xml)), [], xml);
+      for (const { id, broken } of rulesOfExemption(code)) {
+        const faulty = xml.replace(...broken);
+        assert.notEqual(faulty, xml, `${id} changes nothing in ${xml}`);
+        assert.ok(brokenRules(readXml(faulty)).includes(id), `${id} does not notice its fault`);
+      }
+      const tax = `${settlement}/ram:ApplicableTradeTax`;
+      assert.equal(textAt(readXml(xml), `${tax}/ram:ExemptionReason`), 'Reverse charge: the customer owes the tax.');
+      const { taxes, amount } = amountsOf(row);
+      assert.deepEqual(taxes, [
+        { name: 'VAT', percentage: 0, gross_amount: amount, net_amount: amount, tax_amount: 0 },
+      ]);
+    }
+  });
+
+  it('names the numbers that it lacks', () => {
+    const withoutVatId = exempt('reverse_charge', { tax_id: '123 456' });
+    assert.match(missingIn(withoutVatId).join('; '), /^the VAT identification number of the customer/);
+    const seller = { ...sample.content.seller, tax_id: '12/345' };
+    assert.match(
+      missingIn(changed(exempt('export'), { seller })).join('; '),
+      /^the VAT identification number of your company/,
+    );
+  });
+
+  it('is one only with a company, a valid tax ID and another country that a rule names', () => {
+    const rates = (row: InvoiceRow): unknown => amountsOf(row).taxes;
+    const { tax } = exempt('export').content;
+    assert.ok(tax);
+    for (const row of [
+      exempt('export', { company: null }),
+      exempt('export', { tax_id: null }),
+      exempt('export', { tax_id: 'FR1' }),
+      changed(exempt('export'), { tax: { ...tax, country: 'BE' } }),
+      changed(exempt('export'), {
+        tax: {
+          ...tax,
+          country: 'DE',
+          business_rules: tax.business_rules?.map((rule) => ({ ...rule, countries: ['DE'] })) ?? null,
+        },
+      }),
+    ]) {
+      assert.equal(rates(row), null);
     }
   });
 });

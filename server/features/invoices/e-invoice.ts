@@ -5,6 +5,7 @@ import { vatIdOf } from '../../platform/tax-ids.ts';
 import { type Element, xmlOf, xmlText } from '../../platform/xml.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { discountText } from '../receipts/service.ts';
+import { exemptCategories } from './business-rules.ts';
 import { dayIn, hasOwnLines, type TaxedLine, taxedLinesOf } from './document.ts';
 import type { InvoiceRow } from './queries.ts';
 import { netOf } from './tax.ts';
@@ -15,6 +16,7 @@ interface NetLine {
   readonly name: string;
   readonly quantity: number;
   readonly percentage: number;
+  readonly exemption: TaxedLine['exemption'];
   /** Before the discount. */
   readonly price: number;
   readonly net: number;
@@ -23,6 +25,7 @@ interface NetLine {
 
 interface Rate {
   readonly percentage: number;
+  readonly exemption: TaxedLine['exemption'];
   readonly net: number;
   readonly tax: number;
 }
@@ -48,15 +51,17 @@ const placeOf = (...addresses: readonly Addressed[]): Place | undefined => {
   return found?.country ? { ...found, country: found.country } : undefined;
 };
 
-function netLine({ description, quantity, gross, paid, rate: { percentage } }: TaxedLine): NetLine {
+function netLine({ description, quantity, gross, paid, rate: { percentage }, exemption }: TaxedLine): NetLine {
   const net = netOf(paid, percentage);
-  return { name: description, quantity, percentage, price: netOf(gross, percentage), net, tax: paid - net };
+  return { name: description, quantity, percentage, exemption, price: netOf(gross, percentage), net, tax: paid - net };
 }
 
 function ratesOf(lines: readonly NetLine[]): Rate[] {
   const groups = Map.groupBy(lines, ({ percentage }) => percentage);
   return [...groups].map(([percentage, ofRate]) => ({
     percentage,
+    // A rule is for all lines.
+    exemption: ofRate[0]?.exemption,
     net: ofRate.reduce((sum, { net }) => sum + net, 0),
     tax: ofRate.reduce((sum, { tax }) => sum + tax, 0),
   }));
@@ -91,12 +96,21 @@ function contentOf(row: InvoiceRow, words: Words): Partial<Complete> {
 /** What keeps a document from being an e-invoice, as parts of a sentence: "It lacks …". */
 export const missingIn = (row: InvoiceRow, words: Words): string[] => missingFor(row, contentOf(row, words));
 
-function missingFor({ currency }: InvoiceRow, given: Partial<Complete>): string[] {
+function missingFor({ currency, content }: InvoiceRow, given: Partial<Complete>): string[] {
+  const exempt = given.rates?.[0]?.exemption?.category;
   const needs: readonly (readonly [has: boolean, missing: string])[] = [
     [given.sellerTaxId !== undefined, 'the tax ID of your company (Branding)'],
     [given.sellerAddress !== undefined, 'the country of your company (Branding)'],
     [given.buyerName !== undefined, 'the name of the customer'],
     [given.lines !== undefined && given.buyerAddress !== undefined, 'a tax rate for each line (Settings → Invoices)'],
+    [
+      exempt !== 'reverse_charge' || vatIdOf(xmlText(content.buyer.tax_id ?? '')) !== undefined,
+      'the VAT identification number of the customer, for example DE123456789',
+    ],
+    [
+      exempt !== 'export' || given.sellerTaxId === undefined || vatIdOf(given.sellerTaxId) !== undefined,
+      'the VAT identification number of your company (Branding)',
+    ],
     [decimalsOf(currency) <= mostDecimals, `a currency with at most two decimals, unlike ${currency.toUpperCase()}`],
     [
       (given.rates ?? []).every((rate) => isNear(rate, currency)),
@@ -174,7 +188,16 @@ const documentOf = (row: InvoiceRow, complete: Complete, words: Words): Element 
 
 const dayOf = ({ id, content }: InvoiceRow): string => dayIn(idTimeMs(id), content.time_zone).replaceAll('-', '');
 
-const categoryOf = (percentage: number): string => (percentage === 0 ? 'Z' : 'S');
+function categoryOf({ percentage, exemption }: Pick<Rate, 'percentage' | 'exemption'>): string {
+  if (exemption) return exemptCategories[exemption.category];
+  return percentage === 0 ? 'Z' : 'S';
+}
+
+/** Sales that are not subject to the tax have no rate, also not 0%, and name nobody's number for it. */
+const isOutside = (exemption: Rate['exemption']): boolean => exemption?.category === 'not_subject';
+
+const rateText = ({ percentage, exemption }: Pick<Rate, 'percentage' | 'exemption'>): string | undefined =>
+  isOutside(exemption) ? undefined : String(percentage);
 
 /** An e-invoice has prices without tax, so the price of one is exact and need not be whole cents. */
 function priceOf({ price, quantity }: NetLine, currency: string): string {
@@ -209,8 +232,8 @@ function lineOf(row: InvoiceRow, line: NetLine, number: number, words: Words): E
       group(
         'ram:ApplicableTradeTax',
         text('ram:TypeCode', 'VAT'),
-        text('ram:CategoryCode', categoryOf(line.percentage)),
-        text('ram:RateApplicablePercent', String(line.percentage)),
+        text('ram:CategoryCode', categoryOf(line)),
+        text('ram:RateApplicablePercent', rateText(line)),
       ),
       off === 0
         ? undefined
@@ -246,8 +269,9 @@ const emailOf = (email: string | null): Element | undefined =>
 function agreementOf({ content }: InvoiceRow, complete: Complete): Element | undefined {
   const { seller, buyer, order_number } = content;
   const { sellerTaxId, sellerAddress, buyerName, buyerAddress } = complete;
-  const vatId = vatIdOf(sellerTaxId);
-  const buyerVatId = vatIdOf(xmlText(buyer.tax_id ?? ''));
+  const isInside = !isOutside(complete.rates[0]?.exemption);
+  const vatId = isInside ? vatIdOf(sellerTaxId) : undefined;
+  const buyerVatId = isInside ? vatIdOf(xmlText(buyer.tax_id ?? '')) : undefined;
   const contact =
     buyer.company === null ? undefined : group('ram:DefinedTradeContact', text('ram:PersonName', buyer.name));
   return group(
@@ -304,9 +328,11 @@ function paymentAndSumsOf({ currency, content, cause, corrects, amount }: Invoic
         'ram:ApplicableTradeTax',
         text('ram:CalculatedAmount', value(rate.tax)),
         text('ram:TypeCode', 'VAT'),
+        text('ram:ExemptionReason', rate.exemption?.text),
         text('ram:BasisAmount', value(rate.net)),
-        text('ram:CategoryCode', categoryOf(rate.percentage)),
-        text('ram:RateApplicablePercent', String(rate.percentage)),
+        text('ram:CategoryCode', categoryOf(rate)),
+        text('ram:ExemptionReasonCode', rate.exemption && `VATEX-EU-${categoryOf(rate)}`),
+        text('ram:RateApplicablePercent', rateText(rate)),
       ),
     ),
     group(

@@ -459,6 +459,34 @@ describe('an e-invoice', () => {
     }
   });
 
+  it('of a business abroad follows the rule of the merchant, and no total changes', async () => {
+    const text = 'Reverse charge: the customer owes the tax.';
+    const rule = { countries: ['FR'], category: 'reverse_charge' as const, name: 'VAT', text };
+    await withInvoices(service, service.company, { business_rules: [rule] });
+    const own = await openShop(service);
+    const address = { line1: '1 rue A', postal_code: '75001', city: 'Paris', country: 'FR' };
+    const buyer = { company: 'Moteurs SA', tax_id: 'FR12345678901', shipping_address: address };
+    await service.call('PATCH', `/v1/customers/${own.customerId}`, { body: buyer });
+    const { id } = await succeeded(service, own);
+    await service.call('PATCH', `/v1/customers/${own.customerId}`, { body: { company: null } });
+    const { id: private_id } = await succeeded(service, own);
+    await withInvoices(service, service.company, { business_rules: [] });
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    for (const [index, document] of (await documentsOf(id)).entries()) {
+      const amount = index === 0 ? 4900 : 1000;
+      const tax = { name: 'VAT', percentage: 0, gross_amount: amount, net_amount: amount, tax_amount: 0 };
+      assert.deepEqual([document.amount, document.taxes, document.tax_note], [amount, [tax], text]);
+      assertPrints(await printed(document.id), text, 'VAT 0%');
+      assert.deepEqual(document.e_invoice_missing, []);
+      const { xml } = await opened(document.id);
+      assert.deepEqual(brokenRules(readXml(xml)), [], xml);
+      assert.ok(xml.includes(`<ram:ExemptionReason>${text}`) && xml.includes('>VATEX-EU-AE<'), xml);
+    }
+    const [ofPerson] = await documentsOf(private_id);
+    assert.deepEqual([ofPerson?.amount, ofPerson?.taxes, ofPerson?.tax_note], [4900, null, null]);
+  });
+
   it('is refused with what the document lacks, and the PDF opens without it', async () => {
     await withInvoices(service, service.company, { tax_rates: [] });
     await changeProfile(contextOf(service), { tax_id: null });
@@ -602,6 +630,22 @@ describe('the settings of invoices', () => {
     const taken = await owner.in('PATCH', path, { tax_rates: [{ ...rate, valid_from: '2026-07-01' }, ended] });
     assert.equal(taken.status, 200, taken.text);
     assert.deepEqual(taken.body.tax_rates[1], { ...ended, region: null, category: null });
+  });
+
+  it('take rules for business buyers abroad that name countries, a category and a text', async () => {
+    const rule = { countries: ['FR'], category: 'reverse_charge', name: 'VAT', text: 'Reverse charge' };
+    for (const [given, field] of [
+      [{ ...rule, countries: [] }, 'business_rules[0].countries'],
+      [{ ...rule, countries: ['France'] }, 'business_rules[0].countries[0]'],
+      [{ ...rule, category: 'S' }, 'business_rules[0].category'],
+      [{ ...rule, text: '' }, 'business_rules[0].text'],
+    ] as const) {
+      const refused = await owner.in('PATCH', path, { business_rules: [given] });
+      assertRefused(refused, 400, 'validation_error');
+      assert.equal(refused.body.error.field_errors[0].field, field);
+    }
+    const taken = await owner.in('PATCH', path, { business_rules: [rule] });
+    assert.deepEqual([taken.status, taken.body.business_rules], [200, [rule]], taken.text);
   });
 
   it('are changed with company:write, and belong to one company', async () => {

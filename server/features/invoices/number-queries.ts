@@ -23,7 +23,8 @@ export async function findDueCompanies(db: Queryable): Promise<string[]> {
   return rows.map(({ company_id }) => company_id);
 }
 
-export interface Numbering extends Omit<SettingsRow, 'enabled' | 'legal_name' | 'tax_rates' | 'attach_to_emails'> {
+export interface Numbering
+  extends Pick<SettingsRow, 'invoice_prefix' | 'credit_note_prefix' | 'with_year' | 'padding'> {
   readonly time_zone: string;
   readonly clock_offset_ms: number;
   /** The last restore that the series of the company must know. */

@@ -8,6 +8,7 @@ import { joinSql, sql, toStatement } from '../../platform/sql.ts';
 import { findOrderIds, idArms } from '../orders/search-queries.ts';
 import type { OrderItem, Shipping } from '../orders/schemas.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
+import type { BusinessRule } from './business-rules.ts';
 import type { invoiceCauses, invoiceKinds } from './schemas.ts';
 import type { TaxRate } from './tax.ts';
 
@@ -44,6 +45,8 @@ export interface InvoiceContent {
     readonly region: string | null;
     /** Those of the country. */
     readonly rates: readonly TaxRate[] | null;
+    /** Those for the country. Invoices from before lack them. */
+    readonly business_rules?: readonly BusinessRule[] | null;
     /** By product. */
     readonly categories: Readonly<Record<string, string>> | null;
   } | null;

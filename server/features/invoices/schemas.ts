@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { clearable, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
+import { type ExemptCategory, exemptCategories } from './business-rules.ts';
 import { taxId } from '../customers/schemas.ts';
 import { postalAddress, postalAddressInput } from '../profile/schemas.ts';
 
@@ -98,6 +99,11 @@ export const invoice = Type.Object(
           'have the sum `amount`.',
       }),
     ),
+    tax_note: nullable(
+      Type.String({
+        description: 'The text of your rule for business buyers abroad, if it applies: then the tax is 0%.',
+      }),
+    ),
     seller,
     buyer: nullable(buyer),
     e_invoice_missing: nullable(
@@ -142,6 +148,7 @@ export const invoice = Type.Object(
         amount: 9800,
         credit_applied: 0,
         taxes: [{ name: 'VAT', percentage: 19, gross_amount: 9800, net_amount: 8235, tax_amount: 1565 }],
+        tax_note: null,
         seller: {
           name: 'Ada’s Engines GmbH',
           address: {
@@ -299,9 +306,27 @@ const taxRateInput = Type.Object(
   { additionalProperties: false, title: 'TaxRateInput' },
 );
 
+const businessRule = Type.Object(
+  {
+    countries: Type.Array(Type.String({ format: 'country', examples: ['FR'] }), {
+      minItems: 1,
+      maxItems: limits.businessRuleCountries,
+    }),
+    category: choice(Object.keys(exemptCategories) as ExemptCategory[], {
+      description: 'For e-invoices: `reverse_charge` is AE, `export` is G, `not_subject` is O.',
+    }),
+    name: name({ maxLength: limits.taxNameLength, examples: ['VAT'] }),
+    text: name({ maxLength: limits.textLength, examples: ['Reverse charge: the customer owes the tax.'] }),
+  },
+  { additionalProperties: false, title: 'BusinessRule' },
+);
+
 export const invoiceSettings = Type.Object({
   ...settingFields,
   tax_rates: Type.Array(taxRate, { description: 'The tax that your prices include.' }),
+  business_rules: Type.Array(businessRule, {
+    description: 'What a business buyer in another country means for the tax. The first rule for the country applies.',
+  }),
   legal_name: nullable(Type.String({ description: 'The name of the seller. Null: the display name of the company.' })),
   missing: Type.Array(Type.String(), {
     description: 'What the profile of the company lacks before invoices can be switched on.',
@@ -314,6 +339,7 @@ export const invoiceSettingsUpdate = Type.Partial(
     ...settingFields,
     legal_name: clearable(name({ maxLength: limits.displayNameLength })),
     tax_rates: Type.Array(taxRateInput, { maxItems: limits.taxRates, description: 'Replaces all rates.' }),
+    business_rules: Type.Array(businessRule, { maxItems: limits.businessRules, description: 'Replaces all rules.' }),
   }),
   { additionalProperties: false },
 );

@@ -16,7 +16,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
 import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
-import { amountsOf, fileNameOf, issuedOn, localeOf, wordsOf } from './document.ts';
+import { amountsOf, fileNameOf, issuedOn, localeOf, taxNoteOf, wordsOf } from './document.ts';
 import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { countAround, filesOfMonth } from './month.ts';
 import type { DocumentLink } from './printable.ts';
@@ -105,6 +105,7 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean, words: Words): Invoice {
     customer_id: row.customer_id,
     currency: row.currency,
     ...amountsOf(row, words),
+    tax_note: taxNoteOf(row),
     seller: { name: seller.name, address: seller.address, tax_id: seller.tax_id },
     buyer: isBuyerShown ? { ...buyer, tax_id: buyer.tax_id ?? null, address: addressOf(buyer.address) } : null,
     e_invoice_missing: isBuyerShown ? missingIn(row, words) : null,

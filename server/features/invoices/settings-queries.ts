@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import type { BusinessRule } from './business-rules.ts';
 import type { TaxRate } from './tax.ts';
 
 export interface SettingsRow {
@@ -10,6 +11,7 @@ export interface SettingsRow {
   padding: number;
   tax_rates: readonly TaxRate[];
   attach_to_emails: boolean;
+  business_rules: readonly BusinessRule[];
 }
 
 export const settingDefaults: SettingsRow = {
@@ -21,10 +23,11 @@ export const settingDefaults: SettingsRow = {
   padding: 6,
   tax_rates: [],
   attach_to_emails: false,
+  business_rules: [],
 };
 
 const columns =
-  'enabled, legal_name, invoice_prefix, credit_note_prefix, with_year, padding, tax_rates, attach_to_emails';
+  'enabled, legal_name, invoice_prefix, credit_note_prefix, with_year, padding, tax_rates, attach_to_emails, business_rules';
 
 export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow> {
   const [row] = await db.query<SettingsRow>(`SELECT ${columns} FROM invoice_settings WHERE company_id = $1`, [
@@ -47,7 +50,7 @@ export async function lockSettings(db: Queryable, companyId: string): Promise<Se
 const replacing = `DO UPDATE SET enabled = excluded.enabled, legal_name = excluded.legal_name,
   invoice_prefix = excluded.invoice_prefix, credit_note_prefix = excluded.credit_note_prefix,
   with_year = excluded.with_year, padding = excluded.padding, tax_rates = excluded.tax_rates,
-  attach_to_emails = excluded.attach_to_emails, updated_at = now()`;
+  attach_to_emails = excluded.attach_to_emails, business_rules = excluded.business_rules, updated_at = now()`;
 
 export async function updateSettings(
   db: Queryable,
@@ -56,7 +59,7 @@ export async function updateSettings(
   ifKnown: 'DO NOTHING' | typeof replacing = replacing,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO invoice_settings (company_id, ${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `INSERT INTO invoice_settings (company_id, ${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (company_id) ${ifKnown}`,
     [
       companyId,
@@ -68,6 +71,7 @@ export async function updateSettings(
       row.padding,
       JSON.stringify(row.tax_rates),
       row.attach_to_emails,
+      JSON.stringify(row.business_rules),
     ],
   );
 }

@@ -18,7 +18,8 @@ export async function lockedInvoiceSettings(context: RequestContext): Promise<In
 }
 
 async function toWire({ db, company }: RequestContext, row: SettingsRow): Promise<InvoiceSettings> {
-  return { ...row, tax_rates: [...row.tax_rates], missing: missingOf(await profileOf(db, company)) };
+  const business_rules = row.business_rules.map((rule) => ({ ...rule, countries: [...rule.countries] }));
+  return { ...row, tax_rates: [...row.tax_rates], business_rules, missing: missingOf(await profileOf(db, company)) };
 }
 
 /** An invoice names the seller and where the seller is. */

@@ -76,6 +76,7 @@ export interface Invoice {
   /** The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency. */
   credit_applied: number;
   taxes: InvoiceTax[] | null;
+  tax_note: string | null;
   seller: InvoiceSeller;
   buyer: InvoiceBuyer | null;
   e_invoice_missing: string[] | null;

@@ -209,7 +209,7 @@ CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "locale", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 InvoiceKind = Literal["invoice", "credit_note"]
-InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
+InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "tax_note", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"]
 InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided", "invoice_canceled", "invoice_corrected"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
@@ -1257,6 +1257,7 @@ class Invoice(Model):
     credit_applied: int
     """The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency."""
     taxes: List[InvoiceTax] | None
+    tax_note: str | None
     seller: InvoiceSeller
     buyer: InvoiceBuyer | None
     e_invoice_missing: List[str] | None
@@ -1267,7 +1268,7 @@ class Invoice(Model):
     livemode: bool
     created_at: datetime
 
-    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"])
+    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "reason", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "tax_note", "seller", "buyer", "e_invoice_missing", "locale", "issued_on", "livemode", "created_at"])
 
 
 class InvoiceMonth(Model):
