@@ -2498,7 +2498,7 @@ BEGIN
   INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, content)
   SELECT NEW.company_id, new_id(NEW.updated_at), 'invoice', 'payment_recorded', NEW.id, NEW.customer_id, NEW.id,
     coalesce(NEW.captured_amount, NEW.total), NEW.currency, json_build_object(
-      'mode', c.mode, 'time_zone', c.time_zone, 'locale', b.locale, 'order_number', NEW.order_number, 'description', NEW.description,
+      'mode', c.mode, 'time_zone', c.time_zone, 'locale', coalesce(b.locale, c.locale), 'order_number', NEW.order_number, 'description', NEW.description,
       'items', NEW.items, 'subtotal', NEW.subtotal, 'discount_amount', NEW.discount_amount, 'total', NEW.total, 'credit_applied', coalesce(NEW.credit_applied, 0),
       'coupon_code', NEW.coupon ->> 'code', 'shipping', NEW.shipping,
       'card', CASE WHEN NEW.sale_id IS NOT NULL

@@ -111,7 +111,7 @@ test('the platform knows nothing of the features or of HTTP', () => {
 });
 
 test('no production file imports a simulated processor or what only tests use', () => {
-  const forTests = /\.test\.ts$|(^|\/)testing\.ts$|\/conformance(-\w+)?\.ts$/;
+  const forTests = /\.test\.ts$|(^|\/)testing\.ts$|\/conformance(-[\w-]+)?\.ts$/;
   const shipped = sources.filter(
     (file) => /^(server|cli|pages|sdk\/\w+\/src|dashboard\/src)\//.test(file) && !forTests.test(file),
   );

@@ -52,9 +52,8 @@ export interface WorldOptions {
   readonly moves?: boolean;
   /** Whether backups are restored, so that processes watch for that. */
   readonly restores?: boolean;
-  /** Whether customers pay on checkout pages. */
+  /** Whether customers pay on checkout pages, and whether banks ask them. */
   readonly checkout?: boolean;
-  /** Whether banks ask customers. */
   readonly banks?: boolean;
   /** Whether held funds end, and whether plans change. */
   readonly captures?: boolean;
@@ -238,13 +237,13 @@ export class World {
   }
 
   private boot(role: Role): void {
+    const { laboratory, scheduler, options } = this;
     const machine = new Machine(`${role} ${this.nodes.length + 1}`);
-    const { laboratory, scheduler } = this;
-    const shards = this.options.moves ? laboratory.shards : [laboratory.shards[0]];
-    const vault = this.vaultFor(machine);
+    const shards = options.moves ? laboratory.shards : [laboratory.shards[0]];
     const node = openNode({
-      ...{ machine, role, scheduler, shards, vault, clock: laboratory.clock, markFile: this.markFile, stepKey },
-      rewrite: rewriteWithout(this.options.without),
+      ...{ machine, role, scheduler, shards, vault: this.vaultFor(machine), clock: laboratory.clock },
+      ...{ markFile: this.markFile, stepKey },
+      rewrite: rewriteWithout(options.without),
     });
     this.nodes.push(node);
     if (role === 'worker') void work(this, node);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brokenRules, rules, rulesOfExemption } from '../../../tests/support/en16931.ts';
+import { brokenRules, rules } from '../../../tests/support/en16931.ts';
+import { rulesOfExemption } from '../../../tests/support/en16931-categories.ts';
 import { generatedInvoices } from '../../../tests/support/generated-invoices.ts';
 import { everyNode, nodesAt, readXml, textAt } from '../../../tests/support/xml-reader.ts';
 import { wordsFor } from '../../customer-texts/words.ts';

@@ -1,6 +1,9 @@
 -- expand, runs with 0.1.0
 
--- As before, and with the language of the customer, which the document keeps.
+-- What a business buyer in another country means for the tax, by the rules of the merchant.
+ALTER TABLE invoice_settings ADD COLUMN business_rules jsonb NOT NULL DEFAULT '[]';
+
+-- As before, and with the rules for the place.
 CREATE OR REPLACE FUNCTION invoice_payment() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT coalesce((SELECT s.enabled FROM invoice_settings s WHERE s.company_id = NEW.company_id), false) THEN
@@ -9,7 +12,7 @@ BEGIN
   INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, content)
   SELECT NEW.company_id, new_id(NEW.updated_at), 'invoice', 'payment_recorded', NEW.id, NEW.customer_id, NEW.id,
     coalesce(NEW.captured_amount, NEW.total), NEW.currency, json_build_object(
-      'mode', c.mode, 'time_zone', c.time_zone, 'locale', b.locale, 'order_number', NEW.order_number, 'description', NEW.description,
+      'mode', c.mode, 'time_zone', c.time_zone, 'locale', coalesce(b.locale, c.locale), 'order_number', NEW.order_number, 'description', NEW.description,
       'items', NEW.items, 'subtotal', NEW.subtotal, 'discount_amount', NEW.discount_amount, 'total', NEW.total, 'credit_applied', coalesce(NEW.credit_applied, 0),
       'coupon_code', NEW.coupon ->> 'code', 'shipping', NEW.shipping,
       'card', CASE WHEN NEW.sale_id IS NOT NULL
@@ -24,8 +27,10 @@ BEGIN
           SELECT h.before FROM subscription_changes h WHERE h.company_id = u.company_id AND h.subscription_id = u.id
             AND h.recorded_at > id_time(NEW.id) ORDER BY h.number LIMIT 1
         ) e ON true WHERE u.company_id = NEW.company_id AND u.id = NEW.subscription_id) END,
-      'tax', CASE WHEN s.tax_rates <> '[]' THEN (
-        SELECT json_build_object('country', a.place ->> 'country', 'region', a.place ->> 'state', 'rates', (
+      'tax', CASE WHEN s.tax_rates <> '[]' OR s.business_rules <> '[]' THEN (
+        SELECT json_build_object('country', a.place ->> 'country', 'region', a.place ->> 'state', 'business_rules', (
+          SELECT json_agg(r) FROM jsonb_array_elements(s.business_rules) AS r WHERE r -> 'countries' ? (a.place ->> 'country')
+        ), 'rates', (
           SELECT json_agg(r) FROM jsonb_array_elements(s.tax_rates) AS r WHERE r ->> 'country' = a.place ->> 'country'
         ), 'categories', (
           SELECT json_object_agg(d.id, d.category) FROM json_array_elements(NEW.items) AS item
