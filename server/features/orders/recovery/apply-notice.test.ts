@@ -142,6 +142,19 @@ describe('a notice', () => {
     });
   }
 
+  it('that a failed try is authorized releases its funds, also after a later try was captured', async () => {
+    const { orderId } = await closedAt(here);
+    const reference = randomUUID();
+    await service.db.query(
+      `INSERT INTO transactions SELECT (jsonb_populate_record(t, jsonb_build_object('id', uuidv7(), 'type', 'auth', 'status', 'failed',
+         'failure_code', 'insufficient_funds', 'failure_reason', 'A part', 'reference', $2::text, 'settled_at', NULL))).*
+       FROM transactions t WHERE t.order_id = $1`,
+      [orderId, reference],
+    );
+    const about = { kind: 'authorized', charge: { reference, transactionId: randomUUID() } } as const;
+    assert.equal(await apply(about), 'the charge is not paid; its funds are released');
+  });
+
   it('that a charge has settled counts once, and for no other charge', async () => {
     const [settled, other] = [await closedAt(here), await closedAt(here)];
     const about = { kind: 'settled', charge: { reference: settled.reference, transactionId: null } } as const;

@@ -46,7 +46,9 @@ export async function findCharge(
      ORDER BY reference IS NOT DISTINCT FROM $3::uuid DESC, type DESC LIMIT 1`,
     [companyId, connectionId, reference, transactionId],
   );
-  return row?.type === 'auth' ? ((await findCapture(db, companyId, row.order_id)) ?? row) : row;
+  // A later try may have paid the order of an authorization that failed.
+  const isHeld = row?.type === 'auth' && row.status !== 'failed';
+  return isHeld ? ((await findCapture(db, companyId, row.order_id)) ?? row) : row;
 }
 
 async function findCapture(db: Queryable, companyId: string, orderId: string): Promise<NoticedTransaction | undefined> {
