@@ -48,6 +48,7 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
   createProduct: [...product, 'metadata'],
   updateProduct: [...product, 'metadata'],
   createOrder: ['description', ...shipping, 'metadata'],
+  createInvoiceCorrection: ['company', 'tax_id', 'address', ...within('address', address)],
   createSubscription: ['description', ...shipping, 'metadata'],
   updateSubscription: ['description', ...shipping, 'metadata'],
   createCoupon: coupon,

@@ -83,7 +83,6 @@ export class World {
   drainPauseMs = 60_000;
   drainRounds = 140;
   readonly answers = new Map<string, Answer[]>();
-  /** Events are delivered. */
   dispatching = false;
   restores = 0;
   private readonly network = new Machine('network');
