@@ -79,6 +79,53 @@ test('a payment and its refund are in the list, and lead to their documents', as
   await inspect(page, 'the page of an invoice');
 });
 
+test('rules for business buyers abroad are checked, added and removed', async () => {
+  await page.goto('/settings/invoices');
+  const form = page.locator('form').filter({ has: page.getByRole('button', { name: invoices.addRule }) });
+  await form.getByLabel(invoices.countries).fill('Austria');
+  await form.getByLabel(invoices.taxName).fill('VAT');
+  await form.getByLabel(invoices.ruleText).fill('Reverse charge');
+  await form.getByRole('button', { name: invoices.addRule }).click();
+  await form.getByText(invoices.countriesProblem).waitFor();
+  await form.getByLabel(invoices.countries).fill('at, FR');
+  await form.getByRole('button', { name: invoices.addRule }).click();
+  await page.getByRole('cell', { name: 'AT, FR' }).waitFor();
+  const { body } = await owner.in('GET', '/dashboard/invoice_settings');
+  const rule = { countries: ['AT', 'FR'], category: 'reverse_charge', name: 'VAT', text: 'Reverse charge' };
+  assert.deepEqual(body.business_rules, [rule]);
+  await inspect(page, '/settings/invoices with a rule');
+  await page.getByRole('button', { name: invoices.remove }).click();
+  await page.getByRole('dialog').getByRole('button', { name: invoices.remove }).click();
+  await page.getByRole('cell', { name: 'AT, FR' }).waitFor({ state: 'detached' });
+});
+
+test('the buyer of an invoice is corrected with a reason', async () => {
+  const { id } = await succeeded(service, await openShop(service, undefined, { key }), { key });
+  await numberNow(service, companyId);
+  const documents = async (): Promise<any[]> =>
+    (await service.call('GET', `/v1/invoices?order_id=${id}&sort=created_at`, { key })).body.data;
+  const [invoice] = await documents();
+  await page.goto(`/invoices/${invoice.id}`);
+  await page.getByRole('button', { name: invoices.correct, exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(invoices.company).fill('Hopper GmbH');
+  await dialog.getByRole('button', { name: invoices.correct, exact: true }).click();
+  await dialog.getByText(invoices.reasonMissing).waitFor();
+  await dialog.getByLabel(invoices.cause).fill('The company was missing');
+  await inspect(page, 'the correction of an invoice');
+  await dialog.getByRole('button', { name: invoices.correct, exact: true }).click();
+  await page.getByText(invoices.corrected).waitFor();
+  await numberNow(service, companyId);
+  assert.deepEqual(
+    (await documents()).map(({ cause, buyer }) => [cause, buyer.company]),
+    [
+      ['payment_recorded', null],
+      ['invoice_canceled', null],
+      ['invoice_corrected', 'Hopper GmbH'],
+    ],
+  );
+});
+
 test('an invoice with complete data is downloaded as an e-invoice', async () => {
   await owner.in('PATCH', '/dashboard/invoice_settings', { tax_rates: [germanRate] });
   const { id } = await succeeded(service, await openShop(service, undefined, { key }), { key });

@@ -12,6 +12,7 @@ import { common } from '../../texts/common.ts';
 import { invoices } from '../../texts/invoices.ts';
 import { settings as settingTexts } from '../../texts/settings.ts';
 import type { InvoiceSettings } from '../../types.ts';
+import { BusinessRules } from './business-rules.tsx';
 import { TaxRates } from './tax-rates.tsx';
 
 const path = '/dashboard/invoice_settings';
@@ -59,6 +60,9 @@ export function InvoiceSettingsPage() {
           </Panel>
           <Panel title={invoices.rates}>
             <TaxRates rates={settings.tax_rates} />
+          </Panel>
+          <Panel title={invoices.businessRules}>
+            <BusinessRules rules={settings.business_rules} />
           </Panel>
         </Page>
       )}

@@ -1,17 +1,14 @@
-import { useState } from 'react';
 import { readPercentage } from '../../amounts.ts';
 import { changeField } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { CountrySelect } from '../../components/choice-field.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { invoices } from '../../texts/invoices.ts';
 import type { InvoiceSettings } from '../../types.ts';
+import { SettingEntries } from './setting-entries.tsx';
 
 type Rate = InvoiceSettings['tax_rates'][number];
 
@@ -25,61 +22,27 @@ const save = (rates: readonly TypedRate[], key: string): Promise<InvoiceSettings
 /** The rates of included tax. A request replaces all of them. */
 export function TaxRates({ rates }: { readonly rates: readonly Rate[] }) {
   const canWrite = useCan('company:write');
-  const [removed, setRemoved] = useState<Rate>();
   return (
     <>
       <p className="text-sm text-muted">{invoices.ratesText}</p>
-      {rates.length > 0 && (
-        <Table
-          label={invoices.rates}
-          rows={rates.map((rate, index) => ({ ...rate, index }))}
-          keyOf={({ index }) => String(index)}
-          columns={[
-            { header: invoices.rate, cell: ({ name, percentage }) => `${name} ${percentage}%`, fills: true },
-            {
-              header: invoices.place,
-              cell: ({ country, region }) => [country, region].filter(Boolean).join(' · '),
-            },
-            { header: invoices.category, cell: ({ category }) => category ?? invoices.anyCategory, wide: true },
-            {
-              header: invoices.validity,
-              cell: ({ valid_from, valid_until }) => invoices.days(valid_from, valid_until),
-              wide: true,
-            },
-            {
-              header: '',
-              end: true,
-              cell: ({ index }) => (
-                <Button
-                  kind="plain"
-                  reason={canWrite ? undefined : common.notAllowed}
-                  onClick={() => setRemoved(rates[index])}
-                >
-                  {invoices.removeRate}
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
+      <SettingEntries
+        label={invoices.rates}
+        entries={rates}
+        columns={[
+          { header: invoices.rate, cell: ({ name, percentage }) => `${name} ${percentage}%`, fills: true },
+          { header: invoices.place, cell: ({ country, region }) => [country, region].filter(Boolean).join(' · ') },
+          { header: invoices.category, cell: ({ category }) => category ?? invoices.anyCategory, wide: true },
+          {
+            header: invoices.validity,
+            cell: ({ valid_from, valid_until }) => invoices.days(valid_from, valid_until),
+            wide: true,
+          },
+        ]}
+        titleOf={({ name, percentage }) => invoices.removeRateTitle(name, percentage)}
+        text={invoices.removeRateText}
+        save={save}
+      />
       {canWrite && <NewRate rates={rates} />}
-      {removed && (
-        <Confirm
-          title={invoices.removeRateTitle(removed.name, removed.percentage)}
-          confirm={invoices.removeRate}
-          danger
-          done={common.saved}
-          send={(key) =>
-            save(
-              rates.filter((rate) => rate !== removed),
-              key,
-            )
-          }
-          onClose={() => setRemoved(undefined)}
-        >
-          {invoices.removeRateText}
-        </Confirm>
-      )}
     </>
   );
 }
