@@ -84,6 +84,8 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'locale',
   ],
   createCustomerSession: ['return_url'],
+  // What is left out stays as it is.
+  createInvoiceCorrection: ['name'],
   createPaymentLink: [
     'items',
     'items[0].product_id',
