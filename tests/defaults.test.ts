@@ -98,6 +98,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'max_payments',
     'ends_at',
     'slug',
+    'locale',
   ],
   createWebhookEndpoint: ['api_version'],
   testWebhookEndpoint: ['api_version'],
