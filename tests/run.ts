@@ -42,8 +42,8 @@ const onlyWithAll = [
   'server/features/checkout-sessions/card-testing.test.ts',
   'server/platform/files/image{,-metadata}.test.ts',
   'tests/{clocks,dead-connections}.test.ts',
-  // With Java, where the validator is.
-  'server/features/invoices/official-validator.test.ts',
+  // With Java, where the validator is; and pictures of each document.
+  'server/features/invoices/{official-validator,pictures}.test.ts',
   // Processors, vaults and receivers that are away, refuse or wait, each for a while.
   'server/features/orders/recovery/{forgotten-charges,vault-away}.test.ts',
   'server/features/processors/{refused-credentials,rejected-account}.test.ts',
