@@ -107,8 +107,8 @@ export interface World {
   readonly env: Record<string, string>;
   /** Fails unless every operation of the document was called and answered as it promises. */
   checkAllCalled(): void;
-  /** Forgets the calls, before another client makes them. */
-  forget(): void;
+  /** Forgets the calls, and makes an invoice that can be corrected, before another client makes the calls. */
+  renew(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -137,7 +137,8 @@ export async function startWorld(): Promise<World> {
         [],
       );
     },
-    forget() {
+    async renew() {
+      await someInvoice(service);
       service.logLines.splice(0);
     },
     async stop() {

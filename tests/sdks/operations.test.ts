@@ -19,7 +19,7 @@ describe('every operation of the OpenAPI document', () => {
 
   for (const [name, { program, parameters, env }] of present) {
     it(`is called by ${name}, and its answer is understood`, async () => {
-      world.forget();
+      await world.renew();
       const driver = startDriver(name, program, parameters, { env });
       try {
         const called = await callEverything(driver, world.env);

@@ -259,6 +259,8 @@ func pages() {
 	expect(done(client.GetInvoiceWithResponse(ctx, invoice.Id, nil)).JSON200.Number == invoice.Number, "the invoice")
 	expect(done(client.GetInvoicePdfWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "a PDF")
 	expect(done(client.GetInvoiceXmlWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "an e-invoice")
+	correction := api.InvoiceCorrectionCreate{Reason: "The company was missing", Name: some("Grace Hopper")}
+	expect(created(client.CreateInvoiceCorrectionWithResponse(ctx, invoice.Id, nil, correction)).JSON201.Amount == invoice.Amount, "a correction")
 	expect(done(client.GetInvoiceMonthWithResponse(ctx, nil)).JSON200.Url != "", "a month of invoices")
 	items := []api.CheckoutItemInput{{ProductId: newProduct().Id, Quantity: 1}}
 	session := created(client.CreateCheckoutSessionWithResponse(ctx, nil, api.CheckoutSessionCreate{Mode: api.CheckoutModePayment, Items: &items})).JSON201

@@ -206,6 +206,8 @@ def pages() -> None:
     assert call("invoices.get_invoice", invoice.id).number == invoice.number
     assert call("invoices.get_invoice_pdf", invoice.id).url
     assert call("invoices.get_invoice_xml", invoice.id).url
+    correction = models.InvoiceCorrectionCreate(reason="The company was missing", company="Hopper GmbH")
+    assert call("invoices.create_invoice_correction", invoice.id, expected=201, body=correction).invoice_id
     assert call("invoices.get_invoice_month").url
     items = [models.CheckoutItemInput(product_id=new_product().id, quantity=1)]
     body = models.CheckoutSessionCreate(mode=models.CheckoutMode.PAYMENT, items=items)
