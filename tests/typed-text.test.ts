@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { processorKinds } from '../server/vault/processors/kinds.ts';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { languages } from '../server/customer-texts/languages.ts';
 import { type Person, signUp } from './support/dashboard.ts';
 import { bodyWith, type RequestField, requestFields, sendBody } from './support/request-fields.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
@@ -37,11 +38,16 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   updateProduct: ['sku'],
   createPlan: ['plan_code'],
   createCheckoutSession: ['success_url', 'cancel_url', 'coupon_code'],
-  previewCheckout: ['coupon_code'],
+  previewCheckout: ['coupon_code', 'profile.terms_url', 'profile.texts.terms_url'],
   createCustomerSession: ['return_url'],
   createPaymentLink: ['success_url', 'coupon_code'],
   updatePaymentLink: ['success_url'],
-  updateProfile: ['website', 'terms_url', 'customer_page.return_url'],
+  updateProfile: [
+    'website',
+    'terms_url',
+    'customer_page.return_url',
+    ...languages.map((tag) => `texts.${tag}.terms_url`),
+  ],
   updateInvoiceSettings: ['invoice_prefix', 'credit_note_prefix'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],

@@ -118,6 +118,8 @@ describe('the SDK', () => {
     assert.deepEqual(await svc.invoices.get(invoice.id), invoice);
     assert.equal((await svc.invoices.pdf(invoice.id)).number, invoice.number);
     assert.equal((await svc.invoices.xml(invoice.id)).number, invoice.number);
+    const correction = { reason: 'The company was missing', company: 'Hopper GmbH' };
+    assert.equal((await svc.invoices.correct(invoice.id, correction)).corrects_id, invoice.id);
     assert.equal((await svc.invoices.month({ month: '2026-02' })).month, '2026-02');
   });
 

@@ -88,7 +88,7 @@ export const requestFields: readonly RequestField[] = bodies().flatMap(({ schema
 
 /** Returns a body with only this field. */
 export function bodyWith(field: string, value: unknown): unknown {
-  const [, name, rest = ''] = /^(?:\.?(\w+)|\[0\])(.*)$/.exec(field) ?? [];
+  const [, name, rest = ''] = /^(?:\.?([\w-]+)|\[0\])(.*)$/.exec(field) ?? [];
   const inner = rest === '' ? value : bodyWith(rest, value);
   return name === undefined ? [inner] : { [name]: inner };
 }

@@ -56,7 +56,7 @@ const draftUrl = Type.String({ maxLength: limits.urlLength });
 
 /** In the language in which the page is shown. */
 const typedTexts = Type.Object(
-  { terms_text: nullable(Type.String({ maxLength: limits.termsTextLength })), terms_url: nullable(draftUrl) },
+  { terms_text: nullable(name({ maxLength: limits.termsTextLength })), terms_url: nullable(draftUrl) },
   { additionalProperties: false },
 );
 

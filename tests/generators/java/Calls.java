@@ -247,7 +247,7 @@ public class Calls {
     same(call("getInvoice", "{\"id\": \"%s\"}", id(invoice)).get("number"), invoice.get("number"), "number");
     check(call("getInvoicePdf", "{\"id\": \"%s\"}", id(invoice)).has("url"), "url");
     check(call("getInvoiceXml", "{\"id\": \"%s\"}", id(invoice)).has("url"), "url");
-    check(call("createInvoiceCorrection", "{\"id\": \"%s\", \"reason\": \"The name was missing\"}", id(invoice)).has("invoice_id"), "invoice_id");
+    check(call("createInvoiceCorrection", "{\"id\": \"%s\", \"reason\": \"The company was missing\", \"company\": \"Hopper GmbH\"}", id(invoice)).has("invoice_id"), "invoice_id");
     check(call("getInvoiceMonth", "{}").has("url"), "url");
     String items = String.format("\"mode\": \"payment\", \"items\": [{\"product_id\": \"%s\", \"quantity\": 1}]}", id(newProduct()));
     JsonNode session = call("createCheckoutSession", "{" + items);
