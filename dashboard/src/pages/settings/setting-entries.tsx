@@ -24,7 +24,7 @@ export function SettingEntries<Entry extends object>(props: SettingEntriesProps<
   const [removed, setRemoved] = useState<Entry>();
   if (entries.length === 0) return null;
   return (
-    <>
+    <div className="my-4">
       <Table
         label={label}
         rows={entries}
@@ -59,6 +59,6 @@ export function SettingEntries<Entry extends object>(props: SettingEntriesProps<
           {text}
         </Confirm>
       )}
-    </>
+    </div>
   );
 }

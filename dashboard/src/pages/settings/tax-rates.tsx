@@ -29,7 +29,7 @@ export function TaxRates({ rates }: { readonly rates: readonly Rate[] }) {
         label={invoices.rates}
         entries={rates}
         columns={[
-          { header: invoices.rate, cell: ({ name, percentage }) => `${name} ${percentage}%`, fills: true },
+          { header: invoices.rate, cell: ({ name, percentage }) => `${name} ${percentage}%` },
           { header: invoices.place, cell: ({ country, region }) => [country, region].filter(Boolean).join(' · ') },
           { header: invoices.category, cell: ({ category }) => category ?? invoices.anyCategory, wide: true },
           {
