@@ -20,7 +20,7 @@ export const localeOfRequest = (request: FastifyRequest, { locale, fallback }: A
 /** What the address of a page says about its language. Addresses that lead on say the same. */
 export interface AddressLocale {
   readonly locale?: string | null | undefined;
-  /** The language of the company, for a visitor who has asked for none and whose browser has none of ours. */
+  /** The language of the company, for a visitor who has asked for none and whose browser has none that the service speaks. */
   readonly fallback?: string | null | undefined;
 }
 

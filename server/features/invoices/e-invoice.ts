@@ -193,7 +193,7 @@ function categoryOf({ percentage, exemption }: Pick<Rate, 'percentage' | 'exempt
   return percentage === 0 ? 'Z' : 'S';
 }
 
-/** Sales that are not subject to the tax have no rate, also not 0%, and name nobody's number for it. */
+/** Sales that are not subject to the tax have no rate, also not 0%, and name no one's number for it. */
 const isOutside = (exemption: Rate['exemption']): boolean => exemption?.category === 'not_subject';
 
 const rateText = ({ percentage, exemption }: Pick<Rate, 'percentage' | 'exemption'>): string | undefined =>
