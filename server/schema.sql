@@ -1000,21 +1000,25 @@ CREATE TABLE open_transactions (
   CONSTRAINT open_transactions_capture_never_waits CHECK (((cause <> 'capture'::text) OR (state <> 'waiting'::text))),
   CONSTRAINT open_transactions_cause_check CHECK (
 CASE type
-    WHEN 'sale'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'plan_change'::text, 'capture'::text]))
-    WHEN 'auth'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text]))
+    WHEN 'sale'::text THEN (cause = ANY ('{order,retry,first_charge,renewal,plan_change,capture}'::text[]))
+    WHEN 'auth'::text THEN (cause = ANY ('{order,retry}'::text[]))
     ELSE (cause = type)
 END),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
-  CONSTRAINT open_transactions_flags_check CHECK (((in_doubt = (state = ANY (ARRAY['in_doubt'::text, 'interrupted'::text]))) AND (interrupted = (state = 'interrupted'::text)) AND (waiting = (state = 'waiting'::text)))),
+  CONSTRAINT open_transactions_flags_check CHECK (((in_doubt = (state = ANY ('{in_doubt,interrupted}'::text[]))) AND (interrupted = (state = 'interrupted'::text)) AND (waiting = (state = 'waiting'::text)))),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
-  CONSTRAINT open_transactions_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'in_doubt'::text, 'interrupted'::text, 'waiting'::text, 'accepted'::text, 'with_customer'::text]))),
-  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'auth'::text, 'refund'::text, 'void'::text]))),
-  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (NOT in_doubt)))),
+  CONSTRAINT open_transactions_state_check CHECK ((state = ANY ('{sending,in_doubt,interrupted,waiting,accepted,with_customer}'::text[]))),
+  CONSTRAINT open_transactions_type_check CHECK ((type = ANY ('{sale,auth,refund,void}'::text[]))),
+  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = ANY ('{sale,auth}'::text[])) AND (NOT in_doubt)))),
   CONSTRAINT open_transactions_waits_check CHECK (((state = 'waiting'::text) = (waits_for IS NOT NULL))),
-  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text]))),
-  CONSTRAINT open_transactions_with_customer CHECK ((((state = 'with_customer'::text) = (customer_step IS NOT NULL)) AND ((state = 'with_customer'::text) = (customer_check_at IS NOT NULL)) AND ((customer_locked_until IS NULL) OR (state = 'with_customer'::text)) AND ((state <> 'with_customer'::text) OR ((customer_until IS NOT NULL) AND (type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (cause = ANY (ARRAY['order'::text, 'first_charge'::text, 'plan_change'::text, 'retry'::text])))))),
+  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY ('{service,credentials,connection,processor}'::text[]))),
+  CONSTRAINT open_transactions_with_customer CHECK (
+CASE
+    WHEN (state = 'with_customer'::text) THEN ((customer_step IS NOT NULL) AND (customer_check_at IS NOT NULL) AND (customer_until IS NOT NULL) AND (type = ANY ('{sale,auth}'::text[])) AND COALESCE((cause = ANY ('{order,first_charge,plan_change,retry}'::text[])), true))
+    ELSE ((customer_step IS NULL) AND (customer_check_at IS NULL) AND (customer_locked_until IS NULL))
+END),
   CONSTRAINT open_transactions_without_cause TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
@@ -1099,10 +1103,10 @@ END,
   CONSTRAINT orders_refunded_at_most_total CHECK ((refunded_amount <= total)),
   CONSTRAINT orders_sale CHECK (
 CASE
-    WHEN (status = ANY (ARRAY['pending'::text, 'failed'::text])) THEN (sale_id IS NULL)
+    WHEN (status = ANY ('{pending,failed}'::text[])) THEN (sale_id IS NULL)
     ELSE ((sale_id IS NOT NULL) OR (total = COALESCE(credit_applied, (0)::bigint)) OR ((status = 'voided'::text) AND (authorized_amount IS NOT NULL) AND (captured_amount IS NULL)))
 END),
-  CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'voided'::text, 'partially_refunded'::text, 'refunded'::text, 'refund_failed'::text, 'chargeback'::text, 'chargeback_accepted'::text, 'chargeback_dismissed'::text]))),
+  CONSTRAINT orders_status_check CHECK ((status = ANY ('{pending,succeeded,failed,voided,partially_refunded,refunded,refund_failed,chargeback,chargeback_accepted,chargeback_dismissed}'::text[]))),
   CONSTRAINT orders_subtotal_check CHECK ((subtotal >= 0)),
   CONSTRAINT orders_total_check CHECK (((total >= 0) AND (total <= '1000000000000'::bigint)))
 );
@@ -1115,9 +1119,9 @@ CREATE INDEX orders_held_by_id ON public.orders USING btree (company_id, id) WHE
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
-CREATE TRIGGER orders_credited AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((old.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text])) AND (new.status = 'voided'::text))) EXECUTE FUNCTION credit_void();
-CREATE TRIGGER orders_invoiced AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((old.status = ANY (ARRAY['pending'::text, 'failed'::text])) AND (new.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text])))) EXECUTE FUNCTION invoice_payment();
-CREATE TRIGGER orders_invoiced_at_once AFTER INSERT ON public.orders FOR EACH ROW WHEN ((new.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text]))) EXECUTE FUNCTION invoice_payment();
+CREATE TRIGGER orders_credited AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((new.status = 'voided'::text) AND (old.status <> ALL ('{pending,failed,voided}'::text[])))) EXECUTE FUNCTION credit_void();
+CREATE TRIGGER orders_invoiced AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((old.status = ANY ('{pending,failed}'::text[])) AND (new.status <> ALL ('{pending,failed,voided}'::text[])))) EXECUTE FUNCTION invoice_payment();
+CREATE TRIGGER orders_invoiced_at_once AFTER INSERT ON public.orders FOR EACH ROW WHEN ((new.status <> ALL ('{pending,failed,voided}'::text[]))) EXECUTE FUNCTION invoice_payment();
 
 CREATE TABLE orders_by_object (
   company_id uuid NOT NULL,
@@ -1822,8 +1826,8 @@ CREATE TABLE transactions (
   CONSTRAINT transactions_check CHECK (((status = 'failed'::text) = (failure_code IS NOT NULL))),
   CONSTRAINT transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT transactions_pkey PRIMARY KEY (company_id, id),
-  CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'voided'::text, 'chargeback'::text]))),
-  CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'auth'::text])))
+  CONSTRAINT transactions_status_check CHECK ((status = ANY ('{succeeded,failed,voided,chargeback}'::text[]))),
+  CONSTRAINT transactions_type_check CHECK ((type = ANY ('{sale,refund,auth}'::text[])))
 );
 CREATE INDEX transactions_amount ON public.transactions USING btree (company_id, amount, id);
 CREATE INDEX transactions_authorization_id ON public.transactions USING btree (company_id, ((processor_response ->> 'transaction_id'::text))) WHERE ((connection_id IS NOT NULL) AND (type = 'auth'::text));

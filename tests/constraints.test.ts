@@ -205,3 +205,15 @@ describe('the database refuses', () => {
     });
   }
 });
+
+it('lists of texts are single literals in the tables that each order writes', async () => {
+  const { rows: found } = await client.query<{ name: string }>(
+    `SELECT conname AS name FROM pg_constraint
+     WHERE contype = 'c' AND conrelid = ANY ('{orders,transactions,open_transactions}'::regclass[])
+       AND pg_get_constraintdef(oid) LIKE '%ARRAY[%'
+     UNION ALL
+     SELECT tgname FROM pg_trigger
+     WHERE tgrelid = ANY ('{orders,transactions,open_transactions}'::regclass[]) AND pg_get_triggerdef(oid) LIKE '%ARRAY[%'`,
+  );
+  assert.deepEqual(found, []);
+});
