@@ -128,6 +128,7 @@ CREATE TABLE card_setups (
   customer_until timestamp with time zone NOT NULL,
   check_at timestamp with time zone NOT NULL,
   session_id uuid,
+  noticed json,
   CONSTRAINT card_setups_card FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id) ON DELETE CASCADE,
   CONSTRAINT card_setups_pkey PRIMARY KEY (company_id, payment_method_id)
 );

@@ -55,6 +55,21 @@ const rows: Readonly<Record<string, Row>> = {
     ...{ company_id, id: randomUUID(), connection_id, processor_id: 'cb_1', reason: 'fraud', happened_at: now },
     ...{ created_at: now, updated_at: now },
   },
+  invoices: {
+    ...{ company_id, id: randomUUID(), kind: 'invoice', cause: 'payment_recorded', order_id, subject_id: order_id },
+    ...{ customer_id: customer.customer_id, amount: 4_900, currency: 'usd', content: '{}' },
+    ...{ series: 'R-', number: 1, full_number: 'R-1' },
+  },
+  invoice_settings: {
+    ...{ company_id, enabled: true, invoice_prefix: 'R-', credit_note_prefix: 'C-', with_year: true, padding: 4 },
+  },
+  invoice_series: { company_id, label: 'R-', last_number: 1 },
+  credit_balances: { company_id, customer_id: customer.customer_id, currency: 'usd', balance: 100, entries: 1 },
+  credit_entries: {
+    ...{ company_id, id: randomUUID(), customer_id: customer.customer_id, currency: 'usd', number: 1, type: 'grant' },
+    ...{ amount: 100, balance: 100, reason: 'a late parcel' },
+  },
+  card_setups: { company_id, ...customer, customer_until: now, check_at: now },
   missing_operations: {
     ...{ company_id, reference: randomUUID(), kind: 'charge', processor_transaction_id: 'ch_1', executed_at: now },
   },
@@ -66,8 +81,31 @@ const broken: Readonly<Record<string, string>> = {
   company_gates_check: 'opened_at = now()',
   company_gates_noticed_by_check: `noticed_by = 'chance'`,
   company_gates_waits_for_check: `waits_for = 'rain'`,
+  credit_balances_has_entries: 'entries = 0',
+  credit_balances_not_negative: 'balance = -1',
+  credit_entries_adds_up: 'balance = 50',
+  credit_entries_direction: 'number = 2, amount = -100',
+  credit_entries_has_reason: 'reason = NULL',
+  credit_entries_not_negative: 'number = 2, balance = -1',
+  credit_entries_numbered: 'number = 0',
+  credit_entries_of_order: 'order_id = id',
+  credit_entries_type: `number = 2, type = 'gift', amount = -100, reason = NULL`,
   disputes_amount_check: 'amount = 0',
   disputes_state_check: `state = 'forgotten'`,
+  invoice_series_last_number: 'last_number = 0',
+  invoice_settings_credit_note_prefix: `credit_note_prefix = 'C1'`,
+  invoice_settings_invoice_prefix: `invoice_prefix = 'R1'`,
+  invoice_settings_padding: 'padding = 0',
+  invoices_amount: 'amount = -1',
+  invoices_cause: `cause = 'gift', content = NULL, corrects_id = id, subject_id = id`,
+  invoices_content: 'content = NULL',
+  invoices_corrected_subject: `cause = 'invoice_corrected', reason = 'a new name', corrects_id = customer_id, subject_id = id`,
+  invoices_corrects: 'corrects_id = id',
+  invoices_kind: `kind = 'credit_note'`,
+  invoices_numbered: 'full_number = NULL',
+  invoices_positive_number: 'number = 0',
+  invoices_reason: `reason = 'a new name'`,
+  invoices_subject: 'subject_id = id',
   missing_operations_kind_check: `kind = 'gift'`,
   open_transactions_accepted_check: `slot = id, type = 'refund', cause = 'refund'`,
   open_transactions_amount_check: 'amount = 0',
@@ -121,10 +159,24 @@ const broken: Readonly<Record<string, string>> = {
 
 const another = (): Row => ({ id: randomUUID(), order_number: randomUUID() });
 
+function ofAnotherOrder(): Row {
+  const id = randomUUID();
+  return { id: randomUUID(), order_id: id, subject_id: id };
+}
+
 /** Copies of the row, with these changes; the last one is refused. */
 const repeated: Readonly<Record<string, readonly Row[]>> = {
+  card_setups_customer: [{ payment_method_id: randomUUID() }],
+  card_setups_pkey: [{ customer_id: randomUUID() }],
   company_gates_pkey: [{}],
+  credit_balances_pkey: [{}],
+  credit_entries_once: [another()],
   disputes_processor_id: [another()],
+  invoice_series_pkey: [{}],
+  invoice_settings_pkey: [{}],
+  invoices_full_number: [{ ...ofAnotherOrder(), number: 2 }],
+  invoices_number: [{ ...ofAnotherOrder(), full_number: 'R-2' }],
+  invoices_once: [{ id: randomUUID(), number: 2, full_number: 'R-2' }],
   missing_operations_pkey: [{}],
   open_transactions_pkey: [{ ...another(), reference: randomUUID() }],
   open_transactions_reference: [{ ...another(), order_id: randomUUID() }],

@@ -8,7 +8,7 @@ import type { CardAttempt } from './decline-limits.ts';
 import type { Mount } from './dispute-calls.ts';
 import type { Connected } from './processors/connections.ts';
 import type { CardAtProcessor, Presence } from './processors/processor.ts';
-import type { SetUpOutcome } from './processors/setup.ts';
+import type { NoticedSetUp, SetUpOutcome } from './processors/setup.ts';
 import { keepNetworkTransactionId } from './queries.ts';
 import type { SavedCardKey } from './saved-card-queries.ts';
 import { savedAt } from './saved-cards.ts';
@@ -32,11 +32,17 @@ interface VaultResumeSetUp extends OfCard {
   readonly returned?: Readonly<Record<string, string>>;
 }
 
+interface VaultNoticedSetUp extends OfCard {
+  readonly found: NoticedSetUp;
+}
+
 export interface SetUpVault {
   /** Asks the processor to save the card. Never throws. Sent again with the same reference, it is the same. */
   setUp(request: VaultSetUp): Promise<SetUpOutcome>;
   /** The customer came back from the bank, or may have. */
   resumeSetUp(request: VaultResumeSetUp): Promise<SetUpOutcome>;
+  /** Keeps what a notice of the processor says about it. */
+  noticedSetUp(request: VaultNoticedSetUp): Promise<SetUpOutcome>;
   /** Gives it up. What was confirmed before is saved. */
   endSetUp(request: VaultResumeSetUp): Promise<SetUpOutcome>;
 }
@@ -115,6 +121,7 @@ export function cardSetUps(
         const known = { ...about(request, found), handle, ...(returned && { returned }) };
         return found.connected.processor.resumeSetUp?.(known);
       }),
+    noticedSetUp: (request) => safely(request, async () => request.found),
     endSetUp: (request) =>
       safely(request, async (found) =>
         found.connected.processor.endSetUp?.({ ...about(request, found), handle: request.handle }),
@@ -161,9 +168,14 @@ const resumeCheck = checkOf(
   }),
 );
 
+const noticedCheck = checkOf(
+  Type.Object({ ...operation, found: Type.Object({ outcome: choice(['set_up', 'declined']) }) }),
+);
+
 export function mountSetUps(mount: Mount, vault: SetUpVault): void {
   mount('/set-up', setUpCheck, (body) => vault.setUp(body as VaultSetUp));
   mount('/set-up/resume', resumeCheck, (body) => vault.resumeSetUp(body));
+  mount('/set-up/noticed', noticedCheck, (body) => vault.noticedSetUp(body as VaultNoticedSetUp));
   mount('/set-up/end', resumeCheck, (body) => vault.endSetUp(body));
 }
 
@@ -177,6 +189,7 @@ export function remoteSetUps(ask: (path: string, body: object) => Promise<unknow
   return {
     setUp: (request) => asked('/set-up', request),
     resumeSetUp: (request) => asked('/set-up/resume', request),
+    noticedSetUp: (request) => asked('/set-up/noticed', request),
     endSetUp: (request) => asked('/set-up/end', request),
   };
 }

@@ -65,6 +65,7 @@ export function shardedVault(
     verification: routed((vault, card) => vault.verification(card)),
     setUp: lookedUp((vault, request) => vault.setUp(request)),
     resumeSetUp: lookedUp((vault, request) => vault.resumeSetUp(request)),
+    noticedSetUp: lookedUp((vault, request) => vault.noticedSetUp(request)),
     endSetUp: lookedUp((vault, request) => vault.endSetUp(request)),
     async health() {
       const states: VaultHealth[] = [];

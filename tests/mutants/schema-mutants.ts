@@ -3,16 +3,17 @@ import { recordedTables } from '../support/schema.ts';
 import { type Mutant, root } from './mutant.ts';
 
 /**
- * The CHECKs and unique indexes of the tables that operations and recovery write. schema.sql lists them, and a test compares it
+ * The CHECKs and unique indexes of the tables that operations, recovery, invoices and credit write. schema.sql lists them, and a test compares it
  * with the migrated database.
  */
 
-/** Whose statements write the tables: the rooms, and the queries that they call. */
+/** Whose statements write the tables: the rooms, the queries that they call, and what is written together with payments. */
 const writers = [
   'server/features/orders/{operations,recovery}/*-queries.ts',
   'server/features/orders/{queries,dispute-queries}.ts',
   'server/features/restores/*queries.ts',
   'server/features/reconciliation/queries.ts',
+  'server/features/{invoices,credit,card-setups}/*queries.ts',
 ];
 
 /** Only these columns of the company are written here. */

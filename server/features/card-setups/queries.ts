@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { staysHere } from '../../shards/queries.ts';
+import type { NoticedSetUp } from '../../vault/processors/setup.ts';
 
 /** Cards that are being saved while the bank of their customer may ask. */
 
@@ -12,6 +13,8 @@ export interface SetupRow {
   readonly connection_id: string | null;
   /** Null until the processor has answered. */
   readonly step: Buffer | null;
+  /** What a notice of the processor has said meanwhile. */
+  readonly noticed: NoticedSetUp | null;
   /** By the clock of the company. */
   readonly customer_until: Date;
   readonly card_id: string;
@@ -19,7 +22,7 @@ export interface SetupRow {
   readonly exp_year: number;
 }
 
-export type NewSetup = Omit<SetupRow, 'step' | 'card_id' | 'exp_month' | 'exp_year'>;
+export type NewSetup = Omit<SetupRow, 'step' | 'noticed' | 'card_id' | 'exp_month' | 'exp_year'>;
 
 /** Returns false if another card of the customer is being saved. */
 export async function insertSetup(db: Queryable, row: NewSetup, checkAfterMs: number): Promise<boolean> {
@@ -39,7 +42,7 @@ export async function insertSetup(db: Queryable, row: NewSetup, checkAfterMs: nu
   return rows.length === 1;
 }
 
-const withCard = `SELECT s.company_id, s.payment_method_id, s.customer_id, s.session_id, s.connection_id, s.step, s.customer_until,
+const withCard = `SELECT s.company_id, s.payment_method_id, s.customer_id, s.session_id, s.connection_id, s.step, s.noticed, s.customer_until,
     m.card_id, m.exp_month, m.exp_year
   FROM card_setups s JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id`;
 
@@ -77,6 +80,21 @@ export async function keepStep(
     payment_method_id,
     step,
   ]);
+}
+
+/** Keeps what a notice says, for the next check. Returns false if no card is being saved under the reference. */
+export async function keepNoticed(
+  db: Queryable,
+  { company_id, payment_method_id }: SetupKey,
+  connectionId: string,
+  found: NoticedSetUp,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE card_setups SET noticed = $4
+     WHERE company_id = $1 AND payment_method_id = $2 AND connection_id = $3 RETURNING 1`,
+    [company_id, payment_method_id, connectionId, JSON.stringify(found)],
+  );
+  return rows.length === 1;
 }
 
 /** Returns true for exactly one caller, which then saves the card or removes it. */

@@ -1,11 +1,13 @@
 import { connects } from '../../company.ts';
 import { ApiError } from '../../errors.ts';
 import { dayMs, minuteMs } from '../../platform/durations.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { isUuid } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { CustomerAction } from '../../vault/processors/authentication.ts';
-import type { SetUpOutcome } from '../../vault/processors/setup.ts';
+import type { NoticedSetUp, SetUpOutcome } from '../../vault/processors/setup.ts';
 import {
   attachPending,
   type CardDependencies,
@@ -21,6 +23,7 @@ import {
   deleteSetup,
   findSetupOf,
   insertSetup,
+  keepNoticed,
   keepStep,
   type NewSetup,
   type SetupRow,
@@ -158,7 +161,7 @@ async function begin(
     };
     if (!(await insertSetup(transaction, setup, checkAfterMs))) throw anotherCard();
     const { card_id, exp_month, exp_year } = card;
-    return { ...setup, step: null, card_id, exp_month, exp_year };
+    return { ...setup, step: null, noticed: null, card_id, exp_month, exp_year };
   });
 }
 
@@ -241,27 +244,59 @@ export async function resumeCard(
   return row ? ask(dependencies, context, row, { returned }) : 'not_asked';
 }
 
+/** A processor says what the bank has decided about a card. The worker then saves it, or removes it. */
+export async function hearOfCard(
+  db: Queryable,
+  { companyId, connectionId }: { readonly companyId: string; readonly connectionId: string },
+  { reference, found }: { readonly reference: string; readonly found: NoticedSetUp },
+): Promise<string> {
+  const setup = { company_id: companyId, payment_method_id: reference };
+  const isKept = isUuid(reference) && (await keepNoticed(db, setup, connectionId, found));
+  return isKept ? 'kept for the card that is being saved' : 'no card is being saved under this reference';
+}
+
+interface Hint {
+  readonly returned?: Readonly<Record<string, string>>;
+  readonly ends?: true;
+}
+
+const isDecided = (outcome: SetUpOutcome | undefined): boolean =>
+  outcome?.outcome === 'set_up' || outcome?.outcome === 'declined';
+
+/**
+ * The answer to the return of the customer says more than a notice. Undefined if nothing is known: the process that sent it has
+ * stopped.
+ */
+async function learn(
+  dependencies: ContinueDependencies,
+  context: RequestContext,
+  row: SetupRow,
+  { returned, ends }: Hint,
+): Promise<SetUpOutcome | undefined> {
+  const { vault } = dependencies.cards;
+  const operation = operationOf(dependencies, context, row);
+  const step = stepOf(dependencies, row);
+  const known = step && { ...operation, handle: step.handle };
+  const answer = known && !ends ? await vault.resumeSetUp({ ...known, ...(returned && { returned }) }) : undefined;
+  if (isDecided(answer)) return answer;
+  if (row.noticed) return vault.noticedSetUp({ ...operation, found: row.noticed });
+  return known && ends ? vault.endSetUp(known) : answer;
+}
+
 async function ask(
   dependencies: ContinueDependencies,
   context: RequestContext,
   row: SetupRow,
-  hint: { readonly returned?: Readonly<Record<string, string>>; readonly ends?: true } = {},
+  hint: Hint = {},
 ): Promise<Saved> {
-  const step = stepOf(dependencies, row);
-  // The process that sent it has stopped: the customer types the card again.
-  if (!step) {
+  const overMs = context.nowMs - row.customer_until.getTime();
+  failpoint('card.before_resume');
+  const outcome = await learn(dependencies, context, row, overMs >= 0 ? { ends: true } : hint);
+  // The customer types the card again.
+  if (!outcome) {
     await refuse(context, row);
     return 'not_asked';
   }
-  const known = { ...operationOf(dependencies, context, row), handle: step.handle };
-  const { vault } = dependencies.cards;
-  const overMs = context.nowMs - row.customer_until.getTime();
-  const isEnd = hint.ends === true || overMs >= 0;
-  const { returned } = hint;
-  failpoint('card.before_resume');
-  const outcome = isEnd
-    ? await vault.endSetUp(known)
-    : await vault.resumeSetUp({ ...known, ...(returned && { returned }) });
   failpoint('card.after_resume');
   const state = await conclude(dependencies, context, row, outcome);
   failpoint('card.after_record');

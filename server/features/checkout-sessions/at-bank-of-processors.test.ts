@@ -15,7 +15,9 @@ import { openShop, type Shop } from '../../../tests/support/orders.ts';
 import { connectMerchant, openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
 import { type Reply, someCustomer } from '../../../tests/support/service.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
+import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { continueSetups } from '../card-setups/jobs.ts';
+import { applyDueNotices } from '../processors/notices.ts';
 import { completeSetupSession } from './setup.ts';
 
 /** Customers are led to the banks of cards at processors, through the whole service. */
@@ -35,7 +37,10 @@ before(async () => {
   const limits = ['CAPTURE', 'WRITE', 'READ', 'REFUSED_CARDS'].map((name) => [`SVC_RATE_LIMIT_${name}`, 'off']);
   live = await startLiveService({ settings: Object.fromEntries(limits) });
   for (const kind of ['stripe', 'adyen'] as const) {
-    merchants.set(kind, await live.openMerchant(kind));
+    const merchant = await live.openMerchant(kind);
+    merchants.set(kind, merchant);
+    const notice_url = `${live.service.baseUrl}/processors/${merchant.connections[0]}/notices`;
+    if (kind === 'adyen') await live.fakes.adyen.control({ notice_url });
     await live.fakes[kind].control({ wants_authentication: true });
   }
   const { key } = await connectMerchant(live.service, acquirer);
@@ -164,10 +169,18 @@ async function runSetups(isOver = false): Promise<void> {
   await continueSetups({ db, clock, name: company.shard, orders, vault, log: silentLog }, completeSetupSession, 10);
 }
 
-function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
-  // Adyen tells nothing about a check of a card to those who did not come back with its answer.
-  const learnsLater = kind === 'adyen' ? 0 : 1;
+/** Adyen tells those who did not come back in a notice only. */
+async function deliver(kind: Kind): Promise<void> {
+  if (kind !== 'adyen') return;
+  const { db, vault, orders } = live.service;
+  await waitUntil(async () => {
+    await sleep(20);
+    return (await live.fakes.adyen.call('GET', '/healthz')).undelivered === 0;
+  }, 30_000);
+  while ((await applyDueNotices({ db, vault, orders, log: silentLog }, 200)) > 0);
+}
 
+function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
   it('is charged later without the customer, once the bank has confirmed it', async () => {
     const { url, resume, saved, cards, customer_id } = await saving(kind, where);
     const back = await answer(url, 'pass');
@@ -184,9 +197,13 @@ function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
 
   it('is saved, too, if the customer confirmed it and closed the browser', async () => {
     const { url, saved } = await saving(kind, where);
+    // Some accounts ask the bank for the result without the customer.
+    if (kind === 'adyen') await live.fakes.adyen.control({ completes_alone: true });
     await answer(url, 'pass_and_close');
+    await deliver(kind);
+    if (kind === 'adyen') await live.fakes.adyen.control({ completes_alone: false });
     await runSetups();
-    assert.equal(await saved(), learnsLater);
+    assert.equal(await saved(), 1);
   });
 
   it('is saved, too, if the customer came back before the bank had decided', async () => {
@@ -197,8 +214,9 @@ function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
     assert.equal(await saved(), 0);
     // So long the bank takes.
     await sleep(500);
+    await deliver(kind);
     await runSetups();
-    assert.equal(await saved(), learnsLater);
+    assert.equal(await saved(), 1);
   });
 
   it('is not saved if the customer went away, and ends at the processor when the time is over', async () => {
@@ -225,5 +243,17 @@ function conformanceOfSaving(kind: Kind, where: keyof typeof pages): void {
     const refused = await resume(returnedWith(back));
     assert.deepEqual([refused.status, refused.body.error?.param], [400, 'card_token']);
     assert.equal(await saved(), 0);
+  });
+
+  if (kind !== 'adyen') return;
+  it('is removed if the bank refused it after the customer had closed the browser', async () => {
+    const { url, saved } = await saving(kind, where);
+    await live.fakes.adyen.control({ completes_alone: true });
+    await answer(url, 'fail');
+    await deliver(kind);
+    await live.fakes.adyen.control({ completes_alone: false });
+    await runSetups();
+    assert.equal(await saved(), 0);
+    assert.equal((await live.service.db.query('SELECT 1 FROM card_setups WHERE noticed IS NOT NULL')).length, 0);
   });
 }

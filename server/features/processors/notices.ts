@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
 import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import type { Vault } from '../../vault/vault.ts';
+import { hearOfCard } from '../card-setups/service.ts';
 import type { Orders } from '../orders/service.ts';
 import {
   claimNotices,
@@ -139,11 +140,10 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
   const context = { company_id, connection_id, notice_id: id, type };
   try {
     const place = { companyId: company_id, connectionId: connection_id };
-    const { isDone, isForeign, isPatient, result } = await orders.applyNotice({
-      ...place,
-      about,
-      happenedAt: happened_at,
-    });
+    const { isDone, isForeign, isPatient, result } =
+      about.kind === 'card_set_up'
+        ? { isDone: true, result: await hearOfCard(db, place, about) }
+        : await orders.applyNotice({ ...place, about, happenedAt: happened_at });
     // The first try has no delay before it.
     const triesMax = isForeign ? foreignTries : isPatient ? patientTries : noticeDelaysMs.length;
     const isGivenUp = !isDone && tries > triesMax;

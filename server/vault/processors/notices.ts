@@ -1,4 +1,5 @@
 import type { LookupOutcome, Money } from './processor.ts';
+import type { NoticedSetUp } from './setup.ts';
 
 /** What a processor reports later: outcomes, settlements and disputes. */
 
@@ -64,6 +65,8 @@ export type NoticeSubject =
    * needs. If the charge is not captured, they are released.
    */
   | { readonly kind: 'authorized'; readonly charge: NoticedCharge; readonly handle?: string }
+  /** The bank has decided about a card that is being saved. Also sent about other checks of cards, which need it no more. */
+  | { readonly kind: 'card_set_up'; readonly reference: string; readonly found: NoticedSetUp }
   /** The held funds of an authorization were released, or it has ended. */
   | { readonly kind: 'released'; readonly charge: NoticedCharge }
   /** A capture that was accepted was refused afterwards. The funds may still be held. */

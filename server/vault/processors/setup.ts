@@ -56,3 +56,6 @@ export type SetUpOutcome =
   /** It was given up before the customer confirmed. */
   | { readonly outcome: 'ended' }
   | { readonly outcome: 'not_sent' | 'unknown'; readonly reason: string };
+
+/** What a notice can say about it. */
+export type NoticedSetUp = Extract<SetUpOutcome, { readonly outcome: 'set_up' | 'declined' }>;

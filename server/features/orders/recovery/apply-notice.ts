@@ -34,7 +34,7 @@ export type { Applied } from './notice-effects.ts';
 export type { NoticeToApply } from './resolve-notice.ts';
 
 /** About something else than one operation that the notice names. */
-type OtherKind = 'other' | 'changed' | 'settled_batch' | 'failed_batch' | 'chargeback';
+type OtherKind = 'other' | 'card_set_up' | 'changed' | 'settled_batch' | 'failed_batch' | 'chargeback';
 type Kind = Exclude<NoticeSubject['kind'], OtherKind>;
 
 /** What a notice means, by what is known of its operation. */
@@ -152,7 +152,7 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
 }
 
 type Others = {
-  readonly [Name in Exclude<OtherKind, 'other'>]: (
+  readonly [Name in Exclude<OtherKind, 'other' | 'card_set_up'>]: (
     charging: Charging,
     notice: NoticeToApply,
     about: Extract<NoticeSubject, { kind: Name }>,

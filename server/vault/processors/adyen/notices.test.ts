@@ -242,9 +242,12 @@ describe('a notice of Adyen', () => {
   });
 
   const operation = (outcome: string, more: object = {}) => ({ kind: 'operation', outcome, ...more });
+  const setUp = (outcome: string, more: object) => ({ kind: 'card_set_up', outcome, ...more });
+  const ofZero = { amount: { currency: 'EUR', value: 0 } };
   const rows: readonly (readonly [string, 'true' | 'false', object, Partial<NoticeItem>?])[] = [
     ['AUTHORISATION', 'true', { kind: 'authorized' }, { pspReference: 'XB7XNCQ8HXSKGK82' }],
-    ['AUTHORISATION', 'true', { kind: 'other' }, { amount: { currency: 'EUR', value: 0 } }],
+    ['AUTHORISATION', 'true', setUp('set_up', { networkTransactionId: null }), ofZero],
+    ['AUTHORISATION', 'true', { kind: 'other' }, { ...ofZero, merchantReference: '' }],
     [
       'AUTHORISATION',
       'false',
@@ -252,7 +255,7 @@ describe('a notice of Adyen', () => {
       { reason: 'Not enough balance' },
     ],
     ['AUTHORISATION', 'false', operation('declined', { failureCode: 'unknown' }), { reason: 'Something new' }],
-    ['AUTHORISATION', 'false', { kind: 'other' }, { amount: { currency: 'EUR', value: 0 } }],
+    ['AUTHORISATION', 'false', setUp('declined', { failureCode: 'unknown' }), ofZero],
     ['CAPTURE', 'true', operation('approved')],
     ['CAPTURE', 'false', { kind: 'not_captured' }],
     ['CAPTURE_FAILED', 'true', { kind: 'not_captured' }],
@@ -274,9 +277,9 @@ describe('a notice of Adyen', () => {
   for (const [eventCode, success, expected, changes] of rows) {
     it(`${eventCode} with success ${success} means ${JSON.stringify(expected)}`, () => {
       const subject = subjectOf({ eventCode, success, ...changes });
-      const found = subject?.kind === 'operation' ? subject.found : undefined;
+      const found = subject && 'found' in subject ? subject.found : undefined;
       assert.deepEqual({ ...subject, ...found, ...expected }, { ...subject, ...found });
-      if (subject?.kind === 'operation') assert.equal(subject.reference, 'a-reference');
+      if (found && subject && 'reference' in subject) assert.equal(subject.reference, 'a-reference');
       if (subject?.kind === 'not_captured' || subject?.kind === 'authorized') {
         assert.deepEqual(subject.charge, { reference: 'a-reference', transactionId: 'XB7XNCQ8HXSKGK82' });
       }

@@ -20,6 +20,7 @@ import {
   unverifiedIdOf,
 } from './notice-item.ts';
 import { referenceOfModification } from './requests.ts';
+import { setUpBy } from './setups.ts';
 
 /** Reads the standard webhook of Adyen. */
 
@@ -82,7 +83,10 @@ const neverHappened: LookupOutcome = { outcome: 'not_found', isFinal: true };
 const refusedLater: Decline = { name: 'Rejected by the card network', failureCode: 'processor_declined' };
 
 /** A notice names the reason of a refusal in words. It is not signed and changes only the failure code. */
-function refusal({ reason, pspReference }: NoticeItem, more: Additional): LookupOutcome {
+function refusal(
+  { reason, pspReference }: NoticeItem,
+  more: Additional,
+): Extract<LookupOutcome, { outcome: 'declined' }> {
   const named = Object.entries(refusals).find(([, { name }]) => name.toLowerCase() === reason?.trim().toLowerCase());
   const [response_code, decline] = named ?? [null, { name: 'Refused', failureCode: 'unknown' } as const];
   const found = declined(decline, { transaction_id: pspReference, response_code, response_text: decline.name });
@@ -118,6 +122,15 @@ function authorized({ merchantReference, pspReference, amount }: NoticeItem, mor
 }
 const noChecks = { authorization_code: null, avs_result: null, cvv_result: null };
 
+/** The bank has decided about a card. Its customer may have closed the browser. */
+function checked(item: NoticeItem, isSuccess: boolean, more: Additional): NoticeSubject {
+  const { merchantReference: reference, pspReference } = item;
+  if (!reference) return other;
+  if (!isSuccess) return { kind: 'card_set_up', reference, found: refusal(item, more) };
+  const payment = { resultCode: 'Authorised', pspReference, ...(more && { additionalData: more }) };
+  return { kind: 'card_set_up', reference, found: setUpBy(payment, null) };
+}
+
 /** A capture that Adyen accepted and did not execute. */
 function captureRefused(item: NoticeItem): NoticeSubject {
   const reference = referenceOfModification(item.merchantReference ?? '');
@@ -148,9 +161,9 @@ const cancelled: Reader = (item, isSuccess) => {
 const failedLater: Reader = (item) => followUp(item, false);
 
 const readers: Readonly<Record<string, Reader>> = {
-  // A check of a card has an amount of zero; its answer was enough.
   AUTHORISATION: (item, isSuccess, more) => {
-    if (item.amount.value === 0) return other;
+    // Only the check of a card has an amount of zero.
+    if (item.amount.value === 0) return checked(item, isSuccess, more);
     return isSuccess ? authorized(item, more) : operation(item.merchantReference, refusal(item, more));
   },
   CAPTURE: (item, isSuccess) => (isSuccess ? captured(item) : captureRefused(item)),

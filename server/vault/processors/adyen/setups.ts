@@ -1,5 +1,5 @@
 import type { Processor } from '../processor.ts';
-import type { SetUpOutcome } from '../setup.ts';
+import type { NoticedSetUp, SetUpOutcome } from '../setup.ts';
 import { checksOf, networkIdOf, type Payment, paymentIn, refused, rejectionOf } from './answers.ts';
 import { authenticationIn, neededCustomer } from './authentication.ts';
 import { isLate, withoutCard } from './charging.ts';
@@ -11,14 +11,17 @@ import { completedPayment, resultIn, sendDetails } from './resumption.ts';
 
 const unknown = (reason: string): SetUpOutcome => ({ outcome: 'unknown', reason });
 
+/** The bank has confirmed it. */
+export function setUpBy(payment: Payment, flow: 'frictionless' | 'challenge' | null): NoticedSetUp {
+  const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(payment);
+  const authenticated = authenticationIn(payment.additionalData, flow);
+  return { outcome: 'set_up', networkTransactionId: networkIdOf(payment), avsResult, cvvResult, ...authenticated };
+}
+
 function outcomeOf(payment: Payment, reference: string, flow: 'frictionless' | 'challenge'): SetUpOutcome {
   const asked = neededCustomer(payment);
   if (asked) return { ...asked, handle: reference };
-  if (payment.resultCode === 'Authorised') {
-    const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(payment);
-    const authenticated = authenticationIn(payment.additionalData, flow);
-    return { outcome: 'set_up', networkTransactionId: networkIdOf(payment), avsResult, cvvResult, ...authenticated };
-  }
+  if (payment.resultCode === 'Authorised') return setUpBy(payment, flow);
   // Adyen is still asking the bank.
   return refused(payment) ?? { outcome: 'needs_customer', handle: reference };
 }
