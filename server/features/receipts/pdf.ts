@@ -1,5 +1,5 @@
 import PDFDocument from 'pdfkit';
-import { fill } from '../../customer-texts/messages.ts';
+import { fill, isRightToLeft } from '../../customer-texts/messages.ts';
 import type { Fonts } from '../../platform/typesetting/fonts.ts';
 import { layouterFor } from '../../platform/typesetting/layout.ts';
 import { linePrinter } from '../../platform/typesetting/pdf-text.ts';
@@ -31,7 +31,8 @@ interface TextOptions {
   readonly size?: number;
   readonly bold?: boolean;
   readonly color?: string;
-  readonly align?: 'left' | 'right';
+  /** At the end of a line: on the right in most languages. */
+  readonly align?: 'start' | 'end';
   /** A text that needs more lines ends with three dots. */
   readonly linesMax?: number;
   readonly tag?: 'P' | 'H1' | 'H2' | 'TH' | 'TD';
@@ -41,6 +42,10 @@ interface TextOptions {
 interface Paper {
   readonly doc: Document;
   readonly width: number;
+  /** In languages that are written from right to left. */
+  readonly isMirrored: boolean;
+  /** The left edge of what is as wide as this and begins at `x`, counted from where a line begins in the language of the receipt. */
+  edgeOf(x: number, width: number): number;
   /** Writes text and returns the height it took. */
   write(text: string, x: number, y: number, options: TextOptions): number;
   sizeOf(text: string, options: TextOptions): { readonly width: number; readonly height: number };
@@ -98,13 +103,17 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
   };
   const linesOf = (text: string, { width, size = body, bold = false, linesMax = textLinesMax }: TextOptions) => {
     const style = { size, isBold: bold, width };
-    const lines = layOut(withoutIsolates(text), style);
+    const lines = layOut(text, style);
     const shown = lines.length > linesMax ? [...lines.slice(0, linesMax - 1), ...layOut('…', style)] : lines;
     return shown.map((line) => ({ line, height: line.ascent + line.descent + lineGap }));
   };
+  const isMirrored = isRightToLeft(receipt.locale);
+  const edgeOf = (x: number, width: number): number => (isMirrored ? doc.page.width - x - width : x);
   return {
     doc,
     width: doc.page.width - 2 * margin,
+    isMirrored,
+    edgeOf,
     sizeOf(text, options) {
       const lines = linesOf(text, options);
       return {
@@ -114,20 +123,22 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
     },
     write(text, x, y, options) {
       const lines = linesOf(text, options);
-      const { width, size = body, color = ink, align = 'left', tag = 'P' } = options;
-      const isRightToLeft = lines.some(({ line }) => line.runs.some((run) => run.isRightToLeft));
-      // Lines from right to left begin at the same place on the right.
-      const widest = isRightToLeft && align === 'left' ? Math.max(...lines.map(({ line }) => line.width)) : width;
+      const { width, size = body, color = ink, align = 'start', tag = 'P' } = options;
+      const isReadFromRight = lines.some(({ line }) => line.runs.some((run) => run.isRightToLeft));
+      const isOnRight = (align === 'end') !== isMirrored;
+      // Beside texts from left to right, lines from right to left begin at the same place on the right.
+      const widest = isReadFromRight && !isOnRight ? Math.max(...lines.map(({ line }) => line.width)) : width;
+      const left = edgeOf(x, width);
       let top = y;
       const draw = (): void => {
         doc.fontSize(size).fillColor(color);
         for (const { line, height } of lines) {
-          print(line, align === 'right' || isRightToLeft ? x + widest - line.width : x, top + line.ascent, size);
+          print(line, isOnRight || isReadFromRight ? left + widest - line.width : left, top + line.ascent, size);
           top += height;
         }
       };
       // Programs that read aloud get the text in the order in which it is read.
-      add(doc.struct(tag, isRightToLeft ? { actual: text } : {}, draw));
+      add(doc.struct(tag, isReadFromRight ? { actual: text } : {}, draw));
       return top - y;
     },
     within(tag, draw) {
@@ -147,9 +158,6 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
     picture: (alt, draw) => add(doc.struct('Figure', { alt }, draw)),
   };
 }
-
-/** Marks around values in Arabic, for which fonts have no glyph. */
-const withoutIsolates = (text: string): string => text.replaceAll(/[\u2066-\u2069]/g, '');
 
 /** The writing of the whole receipt tells the shapes of Chinese characters. */
 const textsOf = ({ title, merchantName, merchant, customer, shipTo, lines }: ReceiptDocument): string[] => [
@@ -184,22 +192,27 @@ function onPage({ doc }: Paper, y: number, height: number): number {
 }
 
 function drawHead(paper: Paper, receipt: ReceiptDocument): number {
-  const { doc, write, width } = paper;
+  const { doc, write, width, edgeOf, isMirrored } = paper;
   paper.decorate(() => doc.rect(0, 0, doc.page.width, 8).fill(receipt.color));
   const half = width / 2 - gap / 2;
   let left = margin;
   const { logo } = receipt;
   if (logo) {
-    paper.picture(receipt.merchantName, () => doc.image(Buffer.from(logo), margin, margin, { fit: [160, 48] }));
+    paper.picture(receipt.merchantName, () =>
+      doc.image(Buffer.from(logo), edgeOf(margin, 160), margin, {
+        fit: [160, 48],
+        align: isMirrored ? 'right' : undefined,
+      }),
+    );
     left += 48 + 8;
   }
   left += write(receipt.merchantName, margin, left, { width: half, size: 13, bold: true, linesMax: partyLinesMax });
   const right = margin + width / 2 + gap / 2;
   let y = margin;
-  y += write(receipt.title, right, y, { width: half, size: 18, bold: true, align: 'right', tag: 'H1' }) + 8;
+  y += write(receipt.title, right, y, { width: half, size: 18, bold: true, align: 'end', tag: 'H1' }) + 8;
   for (const [label, value] of receipt.facts) {
     const labelHeight = write(label, right, y, { width: half / 2, color: muted });
-    y += Math.max(labelHeight, write(value, right + half / 2, y, { width: half / 2, align: 'right' })) + 2;
+    y += Math.max(labelHeight, write(value, right + half / 2, y, { width: half / 2, align: 'end' })) + 2;
   }
   return Math.max(left, y) + gap;
 }
@@ -232,10 +245,10 @@ function drawLines(paper: Paper, { lines, texts: names }: ReceiptDocument, from:
   const widths = { quantity: 45, unitPrice: 100, amount: 100 };
   const first = width - widths.quantity - widths.unitPrice - widths.amount;
   const places = [
-    { x: margin, width: first - 10, align: 'left' },
-    { x: margin + first, width: widths.quantity, align: 'right' },
-    { x: margin + first + widths.quantity, width: widths.unitPrice, align: 'right' },
-    { x: margin + width - widths.amount, width: widths.amount, align: 'right' },
+    { x: margin, width: first - 10, align: 'start' },
+    { x: margin + first, width: widths.quantity, align: 'end' },
+    { x: margin + first + widths.quantity, width: widths.unitPrice, align: 'end' },
+    { x: margin + width - widths.amount, width: widths.amount, align: 'end' },
   ] as const;
   const row = (texts: readonly string[], y: number, options: Partial<TextOptions>): number =>
     paper.within('TR', () =>
@@ -273,20 +286,22 @@ function drawSums(paper: Paper, { sums, mark }: ReceiptDocument, from: number): 
   for (const { label, amount, isStrong = false } of sums) {
     y = onPage(paper, y, 34);
     const labelHeight = write(label, x, y, { width: width / 2 - amountWidth - 5, bold: isStrong });
-    const amountPlace = { width: amountWidth, align: 'right', bold: isStrong } as const;
+    const amountPlace = { width: amountWidth, align: 'end', bold: isStrong } as const;
     y += Math.max(labelHeight, write(amount, margin + width - amountWidth, y, amountPlace)) + 5;
   }
   const markBottom = mark ? drawMark(paper, mark, Math.min(from, y)) : 0;
   return Math.max(y, markBottom) + gap / 2;
 }
 
-/** Draws the mark, for example PAID, in a frame left of the sums, and returns where the frame ends. */
-function drawMark({ doc, write, sizeOf, decorate }: Paper, mark: string, y: number): number {
+/** Draws the mark, for example PAID, in a frame beside the sums, and returns where the frame ends. */
+function drawMark({ doc, write, sizeOf, decorate, edgeOf }: Paper, mark: string, y: number): number {
   const place = { width: 200, size: 13, bold: true, color: paidColor } as const;
   const { width, height } = sizeOf(mark, place);
   const frame = { width: width + 24, height: height + 6 };
   write(mark, margin + 12, y + 4, place);
-  decorate(() => doc.roundedRect(margin, y, frame.width, frame.height, 4).lineWidth(1.5).stroke(place.color));
+  decorate(() =>
+    doc.roundedRect(edgeOf(margin, frame.width), y, frame.width, frame.height, 4).lineWidth(1.5).stroke(place.color),
+  );
   return y + frame.height;
 }
 
@@ -299,7 +314,7 @@ function drawFoot({ doc, write, width }: Paper, { texts, locale }: ReceiptDocume
       width,
       size: 8,
       color: muted,
-      align: 'right',
+      align: 'end',
     });
   }
 }

@@ -76,9 +76,27 @@ const printable = (text: string): string =>
     .replaceAll(/\p{Cc}/gu, '')
     .trim();
 
-function layOut(choose: Choose, text: string, style: Style): TextLine[] {
+/** Around values in a sentence of the other direction. They order the characters, and no font has a glyph for them. */
+const isIsolate = (character: string): boolean => /[\u2066-\u2069]/.test(character);
+
+function directed(marked: string) {
+  const kept = Array.from({ length: marked.length }, (_, index) => index).filter(
+    (index) => !isIsolate(marked.charAt(index)),
+  );
+  const text = kept.map((index) => marked.charAt(index)).join('');
+  if (!rightToLeft.test(marked)) return { text, embedding: undefined };
+  const { levels, paragraphs } = bidi.getEmbeddingLevels(marked);
+  const level = paragraphs[0]?.level ?? 0;
+  const embedding = {
+    levels: Uint8Array.from(kept, (index) => levels[index] ?? level),
+    paragraphs: [{ start: 0, end: text.length - 1, level }],
+  };
+  return { text, embedding };
+}
+
+function layOut(choose: Choose, marked: string, style: Style): TextLine[] {
   const weight = style.isBold ? bold : regular;
-  const embedding = rightToLeft.test(text) ? bidi.getEmbeddingLevels(text) : undefined;
+  const { text, embedding } = directed(marked);
   const runs = runsOf(text, weight, (index) => embedding?.levels[index] ?? 0, choose);
   const basis = choose('x', weight, undefined);
   // Fonts must be loaded first; then the text is laid out again.
