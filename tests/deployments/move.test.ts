@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { examine } from '../../cli/doctor.ts';
 import { examineShards } from '../../cli/doctor-shards.ts';
 import { openAuditLog } from '../../server/features/audit/service.ts';
+import { numberInvoices } from '../../server/features/invoices/jobs.ts';
+import { settingDefaults, updateSettings } from '../../server/features/invoices/settings-queries.ts';
 import { sendDueMails } from '../../server/features/mails/jobs.ts';
 import { writeMails } from '../../server/features/mails/service.ts';
 import { openDatabase, controlPlaneOn } from '../../server/platform/database.ts';
@@ -16,6 +18,8 @@ import { MoveError, until } from '../../server/shards/move/sql.ts';
 import * as steps from '../../server/shards/move/steps.ts';
 import { findTables } from '../../server/shards/move/tables.ts';
 import { cloneDatabase } from '../support/database.ts';
+import { waitUntil } from '../support/embedded-postgres.ts';
+import { numbersOf } from '../support/invoices.ts';
 import { checkAllOpen, openShop, order, type Shop, succeeded } from '../support/orders.ts';
 import { somePlan, someSubscriber } from '../support/subscriptions.ts';
 import type { Merchant, TestService } from '../support/service.ts';
@@ -191,6 +195,39 @@ describe('a company that moves', () => {
       sandbox.id,
     ]);
     assert.equal(renewed.length, 1, 'the subscription was not renewed');
+    await assertTidy();
+  });
+
+  it('has one number for each payment, without a gap, while workers of both shards give them', async () => {
+    const store = await openStore();
+    const companyId = store.sandbox.id;
+    await updateSettings(on('b'), companyId, { ...settingDefaults, enabled: true });
+    const busy = keepOrdering(store, 2);
+    const state = { isStopped: false };
+    const workers = ['a', 'b', 'a', 'b'].map(async (shard) => {
+      for (; !state.isStopped; await sleep(5)) await numberInvoices(on(shard), service.clock, silentLog);
+    });
+    try {
+      for (const to of ['a', 'b']) {
+        // By then the first payments are due.
+        await sleep(2_500);
+        await moveCompanies(mover, companyId, to);
+      }
+      await busy.stop();
+      await checkAllOpen(service);
+      await waitUntil(async () => !(await numbersOf({ db: on('b') }, companyId)).includes(null), 30_000);
+    } finally {
+      state.isStopped = true;
+      await Promise.all([busy.stop(), ...workers]);
+    }
+    const numbers = await numbersOf({ db: on('b') }, companyId);
+    assert.equal(numbers.length, busy.answers.size);
+    assert.ok(numbers.length > 20, `only ${numbers.length} payments`);
+    const expected = numbers.map((_, index) => String(index + 1).padStart(settingDefaults.padding, '0'));
+    assert.deepEqual(
+      numbers.map((number) => number?.split('-').at(-1)),
+      expected,
+    );
     await assertTidy();
   });
 
