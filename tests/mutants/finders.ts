@@ -30,6 +30,8 @@ const quick = [
   `${orders}/authorizations.test.ts`,
   `${orders}/authorizations-at-acquirer.test.ts`,
   `${orders}/authorizations-at-processors.test.ts`,
+  `${orders}/authentication.test.ts`,
+  `${orders}/recovery/chargeback-queries.test.ts`,
   `${orders}/orders.test.ts`,
   `${orders}/refunds.test.ts`,
   `${orders}/retries.test.ts`,

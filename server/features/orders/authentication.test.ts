@@ -111,8 +111,10 @@ describe('a card', () => {
     faults.charge = async () => ({ ...(await declinedOutcome()), authentication: result });
     await order(service, own);
     assert.equal((await methodOf(own)).mandate, null);
+    const other = { ...own, paymentMethodId: await capture(service, own.customerId, '5555555555554444') };
     faults.charge = authenticated();
     await order(service, own);
+    assert.equal((await methodOf(other)).mandate, null, 'only of this card');
     const { mandate } = await methodOf(own);
     assert.match(mandate.created_at, /^\d{4}-/);
     await order(service, own);
