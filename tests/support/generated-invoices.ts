@@ -31,6 +31,10 @@ const codes = [...currencies].filter(([, decimals]) => decimals <= 2).map(([code
 const places = [...countries];
 const startMs = Date.UTC(2026, 0, 1);
 
+const rules = (['reverse_charge', 'export', 'not_subject'] as const).map((category) => ({
+  ...{ category, name: 'VAT', text: 'The buyer owes the tax & declares it.' },
+}));
+
 const rate = (country: string, percentage: number, category: string | null): TaxRate => ({
   country,
   region: null,
@@ -60,6 +64,7 @@ function contentOf(random: Random, seller: string, country: string): InvoiceCont
   const total = subtotal - discount_amount;
   const credit_applied = random.chance(0.2) ? Math.floor(total / random.pick([1, 2])) : 0;
   const isSent = random.chance(0.5);
+  const isBusinessAbroad = seller !== country && random.chance(0.3);
   const address = {
     line1: 'Hauptstraße 1',
     line2: random.pick([null, '2. OG']),
@@ -104,10 +109,12 @@ function contentOf(random: Random, seller: string, country: string): InvoiceCont
       categories: Object.fromEntries(
         items.filter(() => random.chance(0.3)).map(({ product_id }) => [product_id, 'books']),
       ),
+      ...(isBusinessAbroad && { business_rules: [{ ...random.pick(rules), countries: [country] }] }),
     },
     buyer: {
       name: random.pick([...names, '']),
-      company: random.pick([null, null, 'Hopper & Co <GmbH>']),
+      company: isBusinessAbroad ? 'Hopper & Co <GmbH>' : random.pick([null, null, 'Hopper & Co <GmbH>']),
+      ...(isBusinessAbroad && { tax_id: 'ATU12345678' }),
       email: 'grace@example.com',
       address: random.pick([null, address, { ...address, line1: null, city: null, postal_code: null }]),
     },
