@@ -53,7 +53,8 @@ async function move(
   const { sql, companyId, postgresPid } = environment;
   const started = (name: string): Promise<ServerProcess> =>
     environment.startService(name, { settings: { SVC_DATA_DIR: dataDir } });
-  const servers = await Promise.all(Array.from({ length: workers }, (_, n) => started(`worker ${n + 1}`)));
+  const servers = Array.from({ length: workers }, (_, n) => started(`worker ${n + 1}`));
+  await Promise.all(servers);
   await sql.query('VACUUM ANALYZE');
   await sql.query('CHECKPOINT');
   const toPlanId = randomUUID();
@@ -69,16 +70,17 @@ async function move(
     if (!rows[0]?.unfinished) break;
     if (killed === killMost) continue;
     const place = killed % servers.length;
-    const victim = servers[place];
+    const victim = await servers[place];
     if (!victim) continue;
     process.kill(victim.pid, 'SIGKILL');
     await victim.stop();
     killed += 1;
-    servers[place] = await started(`worker ${place + 1}, after ${killed} kills`);
+    // The next one is killed while this one starts.
+    servers[place] = started(`worker ${place + 1}, after ${killed} kills`);
   }
   const seconds = (performance.now() - startedMs) / 1_000;
   const othersShare = others() ?? 0;
-  for (const server of servers) await server.stop();
+  for (const server of servers) await (await server).stop();
   const { rows } = await sql.query<{ wrong: string }>(countWrong, [companyId, id]);
   note(`${workers} workers, ${killed} kills: ${seconds.toFixed(1)} s`);
   await sql.query('UPDATE subscriptions SET scheduled_change = NULL WHERE company_id = $1', [companyId]);
