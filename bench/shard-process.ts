@@ -37,10 +37,11 @@ async function run(bench: Bench): Promise<Report> {
     }
     const { server, seconds } = await startWith(bench, bed.settings);
     startSeconds.push(seconds);
-    const webhooks = await subscribeShards(bed, server);
-    ends.push(webhooks.end);
     const rest = await atRest(bench, bed, server);
     const metrics = await readMetrics(server);
+    const webhooks = await subscribeShards(bed, server);
+    ends.push(webhooks.end);
+    await untilQuiet(bench, server);
     const first = await firstRequests(bed, server);
     const delivered = await webhooks.measure();
     await webhooks.end();
