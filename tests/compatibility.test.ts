@@ -185,6 +185,11 @@ describe('the check of the schema', () => {
          ADD CONSTRAINT missing_operations_kind_check CHECK (kind IN ('charge', 'refund'))`,
       /^constraint missing_operations\.missing_operations_kind_check has changed$/,
     ],
+    [
+      `ALTER TABLE transactions DROP CONSTRAINT transactions_type_check,
+         ADD CONSTRAINT transactions_type_check CHECK (type = ANY ('{sale,auth}'::text[]))`,
+      /^constraint transactions\.transactions_type_check has changed$/,
+    ],
   ];
   for (const [change, finding] of refused) {
     it(`refuses: ${change.replaceAll(/\s+/g, ' ')}`, async () => {

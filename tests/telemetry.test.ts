@@ -167,7 +167,7 @@ describe('the trace of an order', () => {
     );
     const parents = new Set(statements.map(({ parentSpanId }) => parentSpanId));
     assert.ok(parents.has(only('batch outcomes').spanId));
-    assert.ok(statements.some(({ attributes }) => JSON.stringify(attributes).includes('JOIN vault.cards')));
+    assert.ok(statements.some(({ attributes }) => JSON.stringify(attributes).includes('FROM vault.cards')));
   });
 
   it('is linked from the delivery of its event, whose receiver can continue that trace', () => {

@@ -153,10 +153,18 @@ function ruleBreaks(before: Catalog, kind: 'constraint' | 'index', name: string,
 
 const literals = /'[^']*'::text(?:, )?/g;
 
+/** A list that is one literal, as a list of texts. */
+const spelledOut = (definition: string): string =>
+  definition.replaceAll(/'\{([a-z_,]+)\}'::text\[\]/g, (_, list: string) => {
+    const texts = list.split(',').map((text) => `'${text}'::text`);
+    return `ARRAY[${texts.join(', ')}]`;
+  });
+
 /** Whether the definition only lists more values than before. */
 function allows(now: string, before: string): boolean {
-  const shapeOf = (text: string): string => text.replaceAll(literals, '').replaceAll(/[()]/g, '');
-  const valuesOf = (text: string): string[] => (text.match(literals) ?? []).map((value) => value.replace(/, $/, ''));
+  const shapeOf = (text: string): string => spelledOut(text).replaceAll(literals, '').replaceAll(/[()]/g, '');
+  const valuesOf = (text: string): string[] =>
+    (spelledOut(text).match(literals) ?? []).map((value) => value.replace(/, $/, ''));
   const values = new Set(valuesOf(now));
   return shapeOf(now) === shapeOf(before) && valuesOf(before).every((value) => values.has(value));
 }
