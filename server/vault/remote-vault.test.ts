@@ -131,7 +131,7 @@ describe('the vault over HTTP', () => {
     ],
     ...['/connections/save', '/connections/forget', '/connections/test', '/poll', '/release', '/verification'],
     ...['/accept-dispute', '/defense-reasons', '/submit-evidence', '/submit-defense'],
-    ...['/resume', '/sandbox-bank', '/set-up', '/set-up/resume', '/set-up/end'],
+    ...['/resume', '/sandbox-bank', '/set-up', '/set-up/resume', '/set-up/noticed', '/set-up/end'],
   ];
 
   it('has no call but those that the next tests try without the credential', () => {
